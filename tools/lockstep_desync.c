@@ -1,9 +1,10 @@
-/* lockstep-desync: reads the command line, explains a desync bundle. */
+/* lockstep-desync: reads the command line, explains a desync bundle or groups many of them. */
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/tools/desync/collect.h"
 #include "lockstep/tools/desync/explain.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ typedef struct arguments {
     ls_param_options params;
     ls_param_files files;
     bool has_command;
+    bool is_collecting;
 } arguments;
 
 #define FIELD(member) .offset = offsetof(arguments, member)
@@ -46,10 +48,11 @@ static ls_status read_word(void *user, char *word, ls_text *why)
 {
     arguments *args = user;
     if (!args->has_command) {
-        args->has_command = strcmp(word, "explain") == 0;
-        return args->has_command
-                   ? LS_OK
-                   : ls_fail(LS_BAD_ARGUMENT, why, "the command is explain, not '%s'", word);
+        args->is_collecting = strcmp(word, "collect") == 0;
+        args->has_command = args->is_collecting || strcmp(word, "explain") == 0;
+        return args->has_command ? LS_OK
+                                 : ls_fail(LS_BAD_ARGUMENT, why,
+                                           "the commands are explain and collect, not '%s'", word);
     }
     if (args->config.bundle_path) {
         return ls_fail(LS_BAD_ARGUMENT, why, "unexpected argument '%s'", word);
@@ -61,12 +64,21 @@ static ls_status read_word(void *user, char *word, ls_text *why)
 static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
-    if (args->config.bundle_path) {
+    const explain_config *config = &args->config;
+    bool runs = config->simulation || config->against || config->sanitized || config->trace ||
+                config->why || args->params.count > 0;
+    if (args->is_collecting && runs) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "collect runs nothing: --sim, --param, --against, --sanitized, --trace and "
+                       "--why are for explain");
+    }
+    if (config->bundle_path) {
         return LS_OK;
     }
-    return ls_fail(LS_BAD_ARGUMENT, why,
-                   args->has_command ? "the bundle's file is missing"
-                                     : "'explain FILE' is missing");
+    return ls_fail(LS_BAD_ARGUMENT, why, "%s",
+                   !args->has_command    ? "'explain FILE' or 'collect DIR' is missing"
+                   : args->is_collecting ? "the folder is missing"
+                                         : "the bundle's file is missing");
 }
 
 static bool is_standard_output(const char *path)
@@ -84,9 +96,13 @@ int main(int argc, char **argv)
         .summary =
             "Explains a desync from the bundle that a server wrote: which machine, tick, pass "
             "and fields, what kind of fault, and what this machine gets when it simulates the "
-            "same ticks again.",
-        .words = "explain FILE",
+            "same ticks again. Or collects all bundles in a folder and groups them by cause.",
+        .words = "explain FILE\ncollect DIR",
         .ending =
+            "With collect: bundles of one cause have the same game and version, class, pass and "
+            "field, and the same differences between the machines where the class is build or "
+            "environment. The largest group comes first, with the bundle that tells most. Only "
+            "--html, --json and --quiet count.\n\n"
             "The bundle's snapshot is run by the simulation here: open bundles from those whose "
             "saved games you would open.\n\n"
             "Exit codes: 3 the bundle shows a desync (the report says what this machine makes of "
@@ -115,7 +131,12 @@ int main(int argc, char **argv)
     args.config.is_quiet = args.output.level == LS_LOG_WARNING ||
                            is_standard_output(args.config.json_path) ||
                            is_standard_output(args.config.html_path);
-    ls_exit_code code = explain_run(&args.config, &console.log);
+    const collect_config collected = {.folder = args.config.bundle_path,
+                                      .html_path = args.config.html_path,
+                                      .json_path = args.config.json_path,
+                                      .is_quiet = args.config.is_quiet};
+    ls_exit_code code = args.is_collecting ? collect_run(&collected, &console.log)
+                                           : explain_run(&args.config, &console.log);
     ls_param_files_release(&args.files);
     return code;
 }

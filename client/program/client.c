@@ -3,13 +3,13 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client_link.h"
 #include "lockstep/client/program/client_view.h"
+#include "lockstep/client/program/desync_lines.h"
 #include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/client/view/frame_pace.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/runtime/event_loop.h"
@@ -22,6 +22,7 @@
 
 enum {
     PROGRESS_MS = 250,
+    BACK_PAUSE_MS = 50,   /* at most, between two tries to come back for the next match */
     WAITING_FPS_MIN = 25, /* with fewer frames packets do not wait for them */
 };
 
@@ -58,6 +59,14 @@ typedef struct client {
     ls_desync_cause first_cause;
     bool has_first_cause;
     ls_text over_why; /* why the match ended early; empty: it did not */
+    uint32_t matches; /* played so far */
+    bool is_leaving;  /* by its own will */
+    ls_text next;     /* what the room plays behind this match; empty: nothing */
+    /* Of the match before in the same room; the id is 0 until there was one. */
+    uint64_t match_before;
+    ls_session_seat seat_before;
+    uint64_t back_until_ns; /* until then it tries to come back */
+    ls_loop_source *pause;  /* an alarm, before it tries again */
 } client;
 
 /* ---- what the session asks for ---- */
@@ -163,84 +172,6 @@ static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
     ls_client_view_play(&player->view, sound);
 }
 
-/* ---- the log's lines of a desync ---- */
-
-/* The server has the whole report; these lines are what a player needs. */
-
-static ls_text player_of(const ls_session *session, uint32_t slot)
-{
-    ls_text player = {{0}};
-    ls_session_add_names(session, UINT32_C(1) << slot, &player);
-    return player;
-}
-
-/* `event`: LS_SESSION_EVENT_DESYNC */
-static void log_desync(const ls_session *session, const ls_session_event *event, const ls_log *log)
-{
-    const ls_desync_notice *notice = &event->desync;
-    bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
-    if (event->subject == LS_DESYNC_OF_SERVER) {
-        ls_log_line(log, LS_LOG_WARNING,
-                    "DESYNC: the server differs from tick %" PRIu32 " on from %" PRIu32
-                    " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
-                    notice->tick, notice->clients, notice->server_hash, notice->client_hash);
-        return;
-    }
-    ls_log_line(log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
-                "DESYNC: %s%s differs from tick %" PRIu32 " on: server %016" PRIx64
-                ", client %016" PRIx64,
-                player_of(session, notice->slot).bytes, is_own ? ", this client," : "",
-                notice->tick, notice->server_hash, notice->client_hash);
-}
-
-static void log_head(const char *who, const ls_desync_cause *cause, ls_log_level level,
-                     const ls_log *log)
-{
-    ls_text verdict = {LS_DESYNC_CLASS_OPEN};
-    ls_text extent =
-        ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_text_set(&verdict, "class %s, at fault: %s",
-                    ls_desync_class_word((ls_desync_class)cause->kind),
-                    ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
-    }
-    ls_log_line(log, level, "DESYNC of %s at tick %" PRIu32 ": %s; %s", who, cause->tick,
-                extent.bytes, verdict.bytes);
-}
-
-/* Whether the pass is where the sides part, or one that by itself gets different results or writes
- * the value, only the server knows where the value is not the one behind it. */
-static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_log *log)
-{
-    if (cause->is_behind_pass) {
-        ls_log_line(log, level, "  first pass that differs: %s; the value is the one after it",
-                    cause->pass);
-    } else {
-        ls_log_line(log, level, "  pass to look at: %s", cause->pass);
-    }
-}
-
-/* `event`: LS_SESSION_EVENT_CAUSE */
-static void log_cause(const ls_session *session, const ls_session_event *event, const ls_log *log)
-{
-    const ls_desync_cause *cause = &event->cause;
-    ls_log_level level = event->subject == LS_DESYNC_OF_THIS_CLIENT ? LS_LOG_ERROR : LS_LOG_WARNING;
-    ls_text player = player_of(session, cause->slot);
-    log_head(event->subject == LS_DESYNC_OF_SERVER ? "the server" : player.bytes, cause, level,
-             log);
-    if (cause->field[0]) {
-        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
-                    cause->client_value);
-    }
-    if (cause->pass[0]) {
-        log_pass(cause, level, log);
-    }
-    if (!ls_desync_cause_is_open(cause)) {
-        ls_log_line(log, level, "  %s", cause->why.bytes);
-        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
-    }
-}
-
 /* ---- events ---- */
 
 static void on_desync(client *player, const ls_session_event *event)
@@ -249,7 +180,7 @@ static void on_desync(client *player, const ls_session_event *event)
     if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs <= 1) {
         player->first_desync = event->desync;
     }
-    log_desync(player->session, event, &player->console->log);
+    ls_desync_lines_log(player->session, event, &player->console->log);
 }
 
 static void on_cause(client *player, const ls_session_event *event)
@@ -259,7 +190,7 @@ static void on_cause(client *player, const ls_session_event *event)
         player->first_cause = event->cause;
         player->has_first_cause = true;
     }
-    log_cause(player->session, event, &player->console->log);
+    ls_desync_lines_log(player->session, event, &player->console->log);
 }
 
 static void log_waiting(client *player, const ls_waiting *waiting)
@@ -283,7 +214,9 @@ static void log_notice(const client *player, const ls_notice *notice)
     const ls_log *log = &player->console->log;
     const char *text = notice->text.bytes;
     const char *colon = text[0] != '\0' ? ": " : "";
-    if (notice->kind == LS_NOTICE_PAUSED) {
+    if (notice->kind == LS_NOTICE_NEXT) {
+        ls_log_line(log, LS_LOG_INFO, "next in room %s", text);
+    } else if (notice->kind == LS_NOTICE_PAUSED) {
         ls_log_line(log, LS_LOG_WARNING, "the server pauses the match at tick %" PRIu32 "%s%s",
                     notice->tick, colon, text);
     } else if (notice->kind == LS_NOTICE_UNPAUSED) {
@@ -375,11 +308,22 @@ static void log_resuming(client *player, const ls_resuming *resuming)
                 others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
+/* The room has closed its last match and not opened the next one: a connection in between is closed
+ * without a word. */
+static bool may_come_back_again(const client *player)
+{
+    return player->match_before != 0 && !player->is_leaving && !ls_session_offer(player->session) &&
+           ls_session_report_of(player->session).status == LS_DISCONNECTED &&
+           ls_event_loop_now_ns(player->loop) < player->back_until_ns;
+}
+
 static void log_over(const client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     const char *name = ls_status_name(event->status);
-    if (event->status == LS_OK) {
+    if (may_come_back_again(player)) {
+        ls_log_line(log, LS_LOG_DEBUG, "the next match is not open yet; trying again");
+    } else if (event->status == LS_OK) {
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
     } else if (event->status == LS_SAVED) {
         ls_log_line(log, LS_LOG_WARNING,
@@ -555,6 +499,9 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
             ls_client_link_set_match(player->link, offer->match_id);
             player->dt_ns = LS_NS_PER_SECOND / offer->config.tick_rate_hz;
         }
+        if (event.kind == LS_SESSION_EVENT_NOTICE && event.notice.kind == LS_NOTICE_NEXT) {
+            player->next = event.notice.text;
+        }
         log_bounded(player, &event, now_ns);
         ls_client_view_on_event(&player->view, &event);
     }
@@ -594,6 +541,7 @@ static void on_seen_frame(void *user, uint64_t now_ns)
         return;
     }
     if (ls_screen_is_closed(player->view.screen, now_ns)) {
+        player->is_leaving = true;
         ls_session_leave(player->session, now_ns);
     }
     on_frame(player, now_ns);
@@ -621,9 +569,17 @@ LS_TICK_CODE static void on_alarm(void *user, uint64_t now_ns)
     after_turn(player, now_ns);
 }
 
+static void on_pause_over(void *user, uint64_t now_ns)
+{
+    const client *player = user;
+    (void)now_ns;
+    ls_event_loop_stop(player->loop);
+}
+
 static void on_signal(void *user, uint64_t now_ns)
 {
     client *player = user;
+    player->is_leaving = true;
     ls_session_leave(player->session, now_ns);
     after_turn(player, now_ns);
 }
@@ -774,11 +730,19 @@ static ls_exit_code finish(client *player)
     const char *json_path = player->config->json_path;
     ls_status written = json_path ? ls_summary_write(&summary, json_path, &why) : LS_OK;
     log_unwritten(player, written, &why, &code);
-    log_unwritten(player, ls_frame_recorder_close(&player->recorder, &why), &why, &code);
     return code;
 }
 
 /* ---- building it ---- */
+
+static ls_status open_link(client *player, ls_text *why)
+{
+    const ls_client_link_config link = {.place = &player->place,
+                                        .loop = player->loop,
+                                        .on_ready = {on_packets, player},
+                                        .connect_wait_ms = player->config->connect_wait_ms};
+    return ls_client_link_open(&link, &player->link, why);
+}
 
 static ls_status open_network(client *player, ls_text *why)
 {
@@ -799,14 +763,7 @@ static ls_status open_network(client *player, ls_text *why)
     if (status == LS_OK && config->reruns) {
         ls_rerun_process_attach(config->reruns, player->loop);
     }
-    if (status != LS_OK) {
-        return status;
-    }
-    const ls_client_link_config link = {.place = &player->place,
-                                        .loop = player->loop,
-                                        .on_ready = {on_packets, player},
-                                        .connect_wait_ms = config->connect_wait_ms};
-    return ls_client_link_open(&link, &player->link, why);
+    return status == LS_OK ? open_link(player, why) : status;
 }
 
 static ls_status add_frames(client *player)
@@ -832,7 +789,9 @@ static ls_status add_handlers(client *player)
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
     player->alarm_ns = UINT64_MAX;
+    ls_loop_handler pause = {on_pause_over, player};
     ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    LS_THEN(status, ls_event_loop_add_alarm(player->loop, pause, &player->pause));
     if (status == LS_OK) {
         status = add_frames(player);
     }
@@ -859,6 +818,25 @@ static bool has_keys(const ls_screen_config *view)
     return view->kind == LS_SCREEN_WINDOW || view->is_terminal_live;
 }
 
+/* One that has a seat comes back to it, and is let in as a newcomer when it is gone. */
+static ls_status create_session(client *player, const ls_session_seat *seat, ls_text *why)
+{
+    ls_session_config session = player->config->session;
+    session.find_simulation = find_simulation;
+    session.make_input = make_input;
+    session.after_step = after_step;
+    session.on_sound = ls_screen_config_has_sound(&player->config->view) ? on_sound : NULL;
+    session.user = player;
+    memcpy(session.room, player->place.room, sizeof session.room);
+    session.makes_inputs_between_frames = true;
+    session.asks_when_ready =
+        player->view.screen && !player->config->has_bot && has_keys(&player->config->view);
+    session.keeps_previous_state = player->view.screen != NULL;
+    session.seat = *seat;
+    ls_packet_sink sink = ls_client_link_sink(player->link);
+    return ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+}
+
 static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
@@ -875,26 +853,113 @@ static ls_status build(client *player, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    ls_session_config session = player->config->session;
-    session.find_simulation = find_simulation;
-    session.make_input = make_input;
-    session.after_step = after_step;
-    session.on_sound = ls_screen_config_has_sound(&player->config->view) ? on_sound : NULL;
-    session.user = player;
-    memcpy(session.room, player->place.room, sizeof session.room);
-    session.makes_inputs_between_frames = true;
-    session.asks_when_ready =
-        player->view.screen && !player->config->has_bot && has_keys(&player->config->view);
+    ls_session_seat seat = {.match_id = 0};
     player->view.chat = player->config->has_chat ? &player->chat : NULL;
-    session.keeps_previous_state = player->view.screen != NULL;
-    status = read_seat(player, &session.seat, why);
+    status = read_seat(player, &seat, why);
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
-    ls_client_link_set_match(player->link, session.seat.match_id);
-    ls_packet_sink sink = ls_client_link_sink(player->link);
-    status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    ls_client_link_set_match(player->link, seat.match_id);
+    status = create_session(player, &seat, why);
     return status == LS_OK ? add_handlers(player) : status;
+}
+
+/* ---- the next match of the room ---- */
+
+static bool has_next(const client *player)
+{
+    const ls_client_config *config = player->config;
+    bool is_enough = config->matches_max > 0 && player->matches >= config->matches_max;
+    return player->next.bytes[0] != '\0' && !player->is_leaving && !is_enough &&
+           ls_session_report_of(player->session).status == LS_OK &&
+           (config->session.ticks == 0 ||
+            ls_session_report_of(player->session).tick < config->session.ticks);
+}
+
+/* All that is of one match. */
+static void forget_match(client *player)
+{
+    const client fresh = {.flip = player->config->flip,
+                          .bot = ls_bot_make(player->config->bot_seed)};
+    player->flip = fresh.flip;
+    player->bot = fresh.bot;
+    if (player->config->bot_delay_ticks > 0) {
+        ls_delayed_bot_init(&player->delayed_bot, player->config->bot_seed,
+                            player->config->bot_delay_ticks);
+    }
+    player->has_warned_of_delay = false;
+    player->logged_slot_mask = 0;
+    player->logged_here_mask = 0;
+    player->logged_ready_mask = 0;
+    player->has_first_cause = false;
+    player->over_why = fresh.over_why;
+    player->next = fresh.next;
+    player->view.notice = fresh.view.notice;
+    player->view.is_ready = false;
+    player->view.is_waiting = false;
+}
+
+static void keep_seat(client *player)
+{
+    const ls_offer *offer = ls_session_offer(player->session);
+    ls_text room = {{0}};
+    ls_text_set(&room, "%.*s", (int)strcspn(player->next.bytes, ":"), player->next.bytes);
+    ls_name_copy(player->place.room, sizeof player->place.room, room.bytes);
+    player->match_before = offer->match_id;
+    player->seat_before = (ls_session_seat){.match_id = offer->is_spectator ? 0 : offer->match_id};
+    memcpy(player->seat_before.secret, offer->secret, sizeof offer->secret);
+    player->back_until_ns = ls_event_loop_now_ns(player->loop) +
+                            player->config->connect_wait_ms * (uint64_t)LS_NS_PER_MS;
+}
+
+/* Over a connection of its own, with the seat of the match that is over. */
+static ls_status come_back(client *player, ls_text *why)
+{
+    forget_match(player);
+    ls_session_destroy(player->session);
+    ls_client_link_close(player->link);
+    player->session = NULL;
+    player->link = NULL;
+    player->view.session = NULL;
+    ls_status status = open_link(player, why);
+    if (status == LS_OK) {
+        ls_client_link_set_match(player->link, player->match_before);
+        status = create_session(player, &player->seat_before, why);
+    }
+    player->view.session = player->session;
+    return status;
+}
+
+static ls_exit_code worse(ls_exit_code one, ls_exit_code other)
+{
+    return other == LS_EXIT_CLEAN || one == LS_EXIT_DESYNC ? one : other;
+}
+
+/* One match after the other. */
+static ls_exit_code play_all(client *player, ls_text *why)
+{
+    ls_exit_code code = LS_EXIT_CLEAN;
+    ls_status status = LS_OK;
+    bool goes_on = true;
+    while (goes_on && status == LS_OK) {
+        ls_event_loop_run(player->loop);
+        goes_on = may_come_back_again(player);
+        if (goes_on) {
+            ls_loop_alarm_set(player->pause, ls_event_loop_now_ns(player->loop) +
+                                                 BACK_PAUSE_MS * (uint64_t)LS_NS_PER_MS);
+            ls_event_loop_run(player->loop);
+            ls_loop_alarm_set(player->pause, UINT64_MAX);
+        } else {
+            player->matches++;
+            code = worse(code, finish(player));
+            goes_on = has_next(player);
+        }
+        if (goes_on && player->next.bytes[0] != '\0') {
+            keep_seat(player);
+        }
+        status = goes_on ? come_back(player, why) : LS_OK;
+    }
+    return status == LS_OK ? code : ls_exit_code_of(status);
 }
 
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
@@ -909,15 +974,12 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     }
     ls_text why = {{0}};
     ls_status status = build(&player, &why);
-    ls_exit_code code = ls_exit_code_of(status);
-    if (status != LS_OK) {
+    ls_exit_code code = status == LS_OK ? play_all(&player, &why) : ls_exit_code_of(status);
+    if (why.bytes[0] != '\0' || status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
-        ls_frame_recorder_close(&player.recorder, NULL);
-    } else {
-        ls_event_loop_run(player.loop);
-        code = finish(&player);
     }
+    log_unwritten(&player, ls_frame_recorder_close(&player.recorder, &why), &why, &code);
     ls_screen_close(player.view.screen);
     ls_session_destroy(player.session);
     ls_client_link_close(player.link);

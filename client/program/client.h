@@ -36,12 +36,14 @@ typedef struct ls_client_config {
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
     ls_screen_config view;    /* of kind NONE: there is no window */
     ls_bit_flip flip;
+    uint32_t matches_max;  /* of a room that plays one after the other; 0: all */
     const char *seat_path; /* remembers the seat for a process after this one; NULL: nothing does */
     const char *json_path; /* NULL: no summary; "-": standard output */
     const char *frames_path; /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 
-/* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */
+/* Plays the match to its end, and those that follow it in the same room, until it leaves, or until
+ * SIGINT, SIGTERM or SIGHUP. Each match has a summary; that of the newest is kept. */
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console);
 
 #endif

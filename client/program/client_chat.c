@@ -74,7 +74,7 @@ void ls_client_chat_say(ls_session *session, uint32_t quick_line, ls_text *answe
 
 static void help(ls_text *answer)
 {
-    ls_text_set(answer, OWN "/mute NAME, /unmute NAME; quick lines:");
+    ls_text_set(answer, OWN "/mute NAME, /unmute NAME, /vote NUMBER; quick lines:");
     for (uint32_t i = 1; i <= LS_QUICK_LINES; i++) {
         ls_text_add(answer, " /%u %s", i, ls_quick_line_words(i));
     }
@@ -95,6 +95,8 @@ static void command(ls_client_chat *chat, ls_session *session, const char *typed
     bool is_quick = typed[1] >= '1' && typed[1] < '1' + (int)LS_QUICK_LINES && typed[2] == '\0';
     if (is_quick) {
         ls_client_chat_say(session, (uint32_t)(typed[1] - '0'), answer);
+    } else if (after(typed, "/vote")) {
+        report(ls_session_chat(session, 0, typed), answer); /* the server counts it */
     } else if (muted || unmuted) {
         mute(chat, session, muted ? muted : unmuted, muted != NULL, answer);
     } else if (after(typed, "/help")) {

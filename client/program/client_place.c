@@ -125,7 +125,8 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
 {
     switch (refusal) {
     case LS_SEALED_REFUSAL_FULL:
-        return "the server is full: it has no room for another connection";
+        return "the server is full: it has no room for another connection, or none for newcomers: "
+               "private rooms take connect tokens that name them";
     case LS_SEALED_REFUSAL_CREDENTIAL:
         return "the server lets nobody in without its whole invite or a connect token: ask whoever "
                "runs it";

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#define ENTER_PERIOD_TICKS 60u
+
 /* ---- what there is to say ---- */
 
 static double ms(uint64_t ns)
@@ -174,6 +176,19 @@ static void add_match(const ls_session_report *report, const ls_offer *offer,
     }
 }
 
+/* Whether Enter changes an input of the game, now or earlier: then it is the game's. */
+static bool game_has_enter(ls_client_view *shown, const ls_session_report *report)
+{
+    const ls_sim_instance *instance = ls_session_instance(shown->session);
+    bool is_due =
+        instance && report->state == LS_SESSION_PLAYING && report->shown_tick >= shown->enter_tick;
+    if (is_due && !shown->game_has_enter) {
+        shown->game_has_enter = ls_game_uses_key(instance, report->slot, LS_KEY_ENTER);
+        shown->enter_tick = report->shown_tick + ENTER_PERIOD_TICKS;
+    }
+    return shown->game_has_enter;
+}
+
 static void fill_hud(void *user, ls_hud_model *hud)
 {
     ls_client_view *shown = user;
@@ -192,6 +207,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     shown->slot = report.slot;
     hud->owner = offer->is_spectator ? 0 : report.slot + 1;
     hud->is_selecting = simulation->draw_control != NULL;
+    hud->game_has_enter = !offer->is_spectator && game_has_enter(shown, &report);
     add_seats(shown, offer, hud);
     ls_hud_model_add_status(hud, ls_session_instance(shown->session),
                             offer->is_spectator ? offer->config.players : report.slot);

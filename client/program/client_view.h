@@ -19,6 +19,8 @@ typedef struct ls_client_view {
     bool is_waiting;
     ls_waiting waiting;
     bool is_ready;        /* the person is, for the match to begin */
+    bool game_has_enter;  /* it was seen to do something on it */
+    ls_tick enter_tick;   /* when it is looked at again */
     ls_client_chat *chat; /* borrowed; NULL: nothing is said and shown */
 } ls_client_view;
 

@@ -106,9 +106,14 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(client.fps), .min = 1, .max = LS_CLIENT_FPS_MAX, .flag = "fps",
      .argument = "HZ", .group = PLAYER, .default_text = "60; in a window the display's",
      .help = "Frames per second"},
+    {LS_SETTING_IS_U32, FIELD(client.matches_max), .max = UINT32_MAX, .flag = "matches",
+     .argument = "N", .group = PLAYER, .default_text = "all",
+     .help =
+         "In a room that plays one match after the other, leave after N of them; without it the "
+         "client comes back for each"},
     {LS_SETTING_IS_SWITCH, FIELD(client.has_chat), .initial = true, .flag = "no-chat",
      .group = PLAYER,
-     .help = "Neither show nor log what players say to each other, and leave Enter and F5 to F8 to "
+     .help = "Neither show nor log what players say to each other, and leave Enter and F4 to F8 to "
              "the game"},
     {LS_SETTING_IS_TEXT, FIELD(client.seat_path), .flag = "seat-file", .argument = "FILE",
      .group = PLAYER,

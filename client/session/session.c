@@ -403,7 +403,7 @@ static void ask_again(ls_session *session, ls_status status, const ls_text *why)
 static void receive_notice(ls_session *session, const ls_notice *notice)
 {
     ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_NOTICE)->notice = *notice;
-    if (notice->kind != LS_NOTICE_TEXT) {
+    if (notice->kind == LS_NOTICE_PAUSED || notice->kind == LS_NOTICE_UNPAUSED) {
         ls_uplink_pause(session->uplink, notice->kind == LS_NOTICE_PAUSED);
     }
 }

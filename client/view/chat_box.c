@@ -61,7 +61,7 @@ static bool receive_closed(ls_chat_box *box, const ls_view_event *event)
     if (event->kind != LS_VIEW_EVENT_KEY || !event->is_down) {
         return false;
     }
-    if (event->key == LS_KEY_ENTER) {
+    if (event->key == LS_KEY_F4 || (event->key == LS_KEY_ENTER && !box->game_has_enter)) {
         box->is_open = true;
         return true;
     }

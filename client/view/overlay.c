@@ -20,7 +20,7 @@
 #define MEAN_OF_MS 1000.0f
 
 #define KEYS_OF_VIEW                                                                               \
-    "F1 keys   F3 figures   F11 full screen   F follow   Home all   wheel zoom   H picture alone"
+    "F1 keys   F3 figures   F11 full screen   F follow   Home all   wheel zoom   H no text"
 #define KEYS_OF_RECORD "space pause   arrows step, speed   F1 keys   F3 figures   wheel zoom"
 
 enum {
@@ -31,6 +31,7 @@ enum {
     BAR_THICKNESS = 6,
     COLUMN_LETTERS = 50, /* of figures */
     CHAT_LETTERS_MAX = 64,
+    SEAT_GAP_LETTERS = 3,
 };
 
 /* ---- frame times ---- */
@@ -165,11 +166,6 @@ static bool has_bar(const ls_overlay *overlay)
     return overlay->has_bar && overlay->hud->seat_count > 0 && !overlay->hud->heading.bytes[0];
 }
 
-static int32_t bar_height(const ls_overlay *overlay)
-{
-    return (int32_t)overlay->fonts->text.height + PADDING;
-}
-
 static int32_t banner_height(const ls_overlay *overlay)
 {
     return rows_of(overlay, overlay->hud->banner.bytes).height + 2 * PADDING;
@@ -198,64 +194,94 @@ static int32_t letters_of(const char *text)
 static int32_t seat_letters(const ls_hud_seat *seat)
 {
     int32_t text = seat->text[0] ? letters_of(seat->text) + 1 : 0;
-    return seat->name[0] || seat->text[0] ? letters_of(seat->name) + text + 5 : 0;
+    return seat->name[0] || seat->text[0] ? letters_of(seat->name) + text + 2 + SEAT_GAP_LETTERS
+                                          : 0;
 }
 
-static int32_t seats_letters(const ls_overlay *overlay)
+/* The next place in the bar, whose rows are as long as the canvas is wide. */
+typedef struct bar_place {
+    const ls_canvas_font *font;
+    int32_t x;
+    int32_t row;
+} bar_place;
+
+static void make_room(const ls_overlay *overlay, bar_place *place, int32_t letters)
 {
-    int32_t letters = 0;
-    for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
-        letters += seat_letters(&overlay->hud->seats[i]);
+    int32_t end = place->x + (letters - SEAT_GAP_LETTERS) * (int32_t)place->font->width;
+    if (place->x > MARGIN && end > (int32_t)overlay->canvas->width - MARGIN) {
+        place->x = MARGIN;
+        place->row++;
     }
-    return letters;
 }
 
+static int32_t match_letters(const ls_overlay *overlay)
+{
+    int32_t letters = letters_of(overlay->hud->match.text.bytes);
+    return letters > 0 ? letters + SEAT_GAP_LETTERS : 0;
+}
+
+static int32_t rows_in(const ls_overlay *overlay, const ls_canvas_font *font)
+{
+    bar_place place = {font, MARGIN, 0};
+    for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
+        int32_t letters = seat_letters(&overlay->hud->seats[i]);
+        make_room(overlay, &place, letters);
+        place.x += letters * (int32_t)font->width;
+    }
+    make_room(overlay, &place, match_letters(overlay));
+    return place.row + 1;
+}
+
+/* The larger font where one row is enough. */
 static const ls_canvas_font *font_of_bar(const ls_overlay *overlay)
 {
-    int32_t letters = seats_letters(overlay) + letters_of(overlay->hud->match.text.bytes);
-    int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN;
-    bool fits = letters * (int32_t)overlay->fonts->text.width <= room;
-    return fits ? &overlay->fonts->text : &overlay->fonts->figures;
+    const ls_canvas_fonts *fonts = overlay->fonts;
+    return rows_in(overlay, &fonts->text) == 1 ? &fonts->text : &fonts->figures;
 }
 
-static void paint_seat(const ls_overlay *overlay, const ls_canvas_font *font, uint32_t slot,
-                       int32_t x)
+static int32_t bar_height(const ls_overlay *overlay)
+{
+    const ls_canvas_font *font = font_of_bar(overlay);
+    int32_t rows = rows_in(overlay, font) * (int32_t)font->height;
+    return LS_MAX(rows, (int32_t)overlay->fonts->text.height) + PADDING;
+}
+
+static void paint_seat(const ls_overlay *overlay, uint32_t slot, bar_place at, int32_t y)
 {
     const ls_hud_seat *seat = &overlay->hud->seats[slot];
     bool is_own = overlay->hud->owner == slot + 1;
-    int32_t top = bar_top(overlay);
-    int32_t y = top + (bar_height(overlay) - (int32_t)font->height) / 2;
-    int32_t side = (int32_t)font->height / 2;
-    int32_t name_x = x + 2 * (int32_t)font->width;
-    int32_t text_x = name_x + (letters_of(seat->name) + 1) * (int32_t)font->width;
-    ls_canvas_rect patch = {x, top + (bar_height(overlay) - side) / 2, side, side};
+    int32_t side = (int32_t)at.font->height / 2;
+    int32_t name_x = at.x + 2 * (int32_t)at.font->width;
+    int32_t text_x = name_x + (letters_of(seat->name) + 1) * (int32_t)at.font->width;
+    ls_canvas_rect patch = {at.x, y + ((int32_t)at.font->height - side) / 2, side, side};
     ls_canvas_fill(overlay->canvas, patch, seat->colour ? seat->colour : DIM);
-    ls_canvas_text(overlay->canvas, font, name_x, y, is_own ? 0xFFFFFFFFu : DIM, seat->name);
-    ls_canvas_text(overlay->canvas, font, text_x, y, 0xFFFFFFFFu, seat->text);
+    ls_canvas_text(overlay->canvas, at.font, name_x, y, is_own ? 0xFFFFFFFFu : DIM, seat->name);
+    ls_canvas_text(overlay->canvas, at.font, text_x, y, 0xFFFFFFFFu, seat->text);
 }
 
-/* The seats from the left, and what the game says of the match on the right, as there is room. */
+/* The seats from the left, and at the right end what the game says of the match. */
 static void paint_bar(const ls_overlay *overlay)
 {
-    const ls_canvas_font *font = font_of_bar(overlay);
     const ls_hud_text *match = &overlay->hud->match;
     int32_t width = (int32_t)overlay->canvas->width;
-    int32_t match_x = width - MARGIN - text_width(font, match->text.bytes);
-    int32_t x = MARGIN;
+    bar_place place = {font_of_bar(overlay), MARGIN, 0};
+    int32_t row_height = (int32_t)place.font->height;
+    int32_t rows = rows_in(overlay, place.font);
+    int32_t top = bar_top(overlay) + (bar_height(overlay) - rows * row_height) / 2;
     ls_canvas_fill(overlay->canvas,
                    (ls_canvas_rect){0, bar_top(overlay), width, bar_height(overlay)}, PANEL);
     for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
         int32_t letters = seat_letters(&overlay->hud->seats[i]);
+        make_room(overlay, &place, letters);
         if (letters > 0) {
-            paint_seat(overlay, font, i, x);
+            paint_seat(overlay, i, place, top + place.row * row_height);
         }
-        x += letters * (int32_t)font->width;
+        place.x += letters * (int32_t)place.font->width;
     }
-    if (match_x >= x) {
-        ls_canvas_text(overlay->canvas, font, match_x,
-                       bar_top(overlay) + (bar_height(overlay) - (int32_t)font->height) / 2,
-                       match->colour ? match->colour : TEXT, match->text.bytes);
-    }
+    make_room(overlay, &place, match_letters(overlay));
+    ls_canvas_text(
+        overlay->canvas, place.font, width - MARGIN - text_width(place.font, match->text.bytes),
+        top + place.row * row_height, match->colour ? match->colour : TEXT, match->text.bytes);
 }
 
 void ls_overlay_name(ls_canvas *canvas, const ls_canvas_fonts *fonts, const ls_hud_seat *seat,
@@ -329,7 +355,10 @@ static void paint_figures(const ls_overlay *overlay, int32_t top)
 
 static const char *keys_of_view(const ls_overlay *overlay)
 {
-    return overlay->playhead ? KEYS_OF_RECORD : KEYS_OF_VIEW;
+    if (overlay->playhead || !overlay->hud->has_chat) {
+        return overlay->playhead ? KEYS_OF_RECORD : KEYS_OF_VIEW;
+    }
+    return overlay->hud->game_has_enter ? KEYS_OF_VIEW "   F4 chat" : KEYS_OF_VIEW "   Enter chat";
 }
 
 static int32_t keys_height(const ls_overlay *overlay)

@@ -272,6 +272,8 @@ static void ask_source(ls_view *view)
     const ls_view_source *source = &view->config.source;
     memset(&view->hud, 0, sizeof view->hud);
     source->fill_hud(source->user, &view->hud);
+    view->hud.has_chat = view->config.has_chat;
+    view->chat.game_has_enter = view->hud.game_has_enter;
     if (is_record(view)) {
         ls_playhead_set_range(&view->playhead, view->hud.first_tick, view->hud.last_tick,
                               view->hud.tick_rate_hz);

@@ -1,7 +1,11 @@
 #include "lockstep/client/view/view_source.h"
 
+#include "lockstep/common/simulation/plugin_place.h"
+
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 void ls_hud_model_add(ls_hud_model *hud, const char *format, ...)
 {
@@ -56,4 +60,34 @@ void ls_hud_model_add_status(ls_hud_model *hud, const ls_sim_instance *instance,
     for (uint32_t i = 0; i < list.count && i < list.capacity; i++) {
         add_status(hud, &lines[i]);
     }
+}
+
+/* The person's input of this state with one key down, or with none. */
+static uint32_t input_with(const ls_sim_instance *instance, uint32_t slot, uint32_t key,
+                           uint8_t bytes[LS_INPUT_BYTES_MAX])
+{
+    static _Alignas(max_align_t) uint8_t memory[LS_CONTROL_MEMORY_BYTES];
+    ls_controls controls = {.memory = memory};
+    memset(memory, 0, sizeof memory);
+    if (key != LS_KEY_NONE) {
+        controls.keys_held[key / 64] = UINT64_C(1) << key % 64;
+        controls.keys_pressed[key / 64] = UINT64_C(1) << key % 64;
+    }
+    ls_plugin_place_enter(LS_PLUGIN_CALL_CONTROL);
+    uint32_t size = ls_sim_instance_simulation(instance)->control(
+        ls_sim_instance_config(instance), ls_sim_instance_view(instance), slot, &controls, bytes);
+    ls_plugin_place_leave();
+    return size;
+}
+
+bool ls_game_uses_key(const ls_sim_instance *instance, uint32_t slot, uint32_t key)
+{
+    uint8_t with[LS_INPUT_BYTES_MAX];
+    uint8_t without[LS_INPUT_BYTES_MAX];
+    if (!ls_sim_instance_simulation(instance)->control) {
+        return false;
+    }
+    uint32_t size = input_with(instance, slot, key, with);
+    return size != input_with(instance, slot, LS_KEY_NONE, without) ||
+           memcmp(with, without, LS_MIN(size, LS_INPUT_BYTES_MAX)) != 0;
 }

@@ -43,6 +43,8 @@ typedef struct ls_hud_model {
     bool is_alarm;  /* it is about something bad */
 
     bool asks_ready;     /* the person can say that they are ready */
+    bool game_has_enter; /* the game does something on Enter */
+    bool has_chat;       /* the person can say something; the view's own */
     uint32_t chat_count; /* rows of what was said; the view's own */
     char chat[LS_HUD_CHAT_ROWS_MAX][LS_HUD_CHAT_BYTES_MAX];
     bool is_typing; /* the last one is being typed */
@@ -89,6 +91,10 @@ typedef struct ls_view_source {
 /* The status lines of the simulation for the person in `slot`; beyond the last one: for a
  * spectator. */
 void ls_hud_model_add_status(ls_hud_model *hud, const ls_sim_instance *instance, uint32_t slot);
+
+/* Whether this key alone changes the input that the game makes of its state: then the key is the
+ * game's. */
+bool ls_game_uses_key(const ls_sim_instance *instance, uint32_t slot, uint32_t key);
 
 /* One more line; a line that has no room is left out. */
 void ls_hud_model_add(ls_hud_model *hud, const char *format, ...) LS_PRINTF(2, 3);

@@ -147,6 +147,7 @@ typedef enum ls_notice_kind {
     LS_NOTICE_TEXT,
     LS_NOTICE_PAUSED,   /* no tick is closed until UNPAUSED */
     LS_NOTICE_UNPAUSED, /* the match goes on */
+    LS_NOTICE_NEXT,     /* "ROOM: WHAT": that room plays another match behind this one */
     LS_NOTICE_KIND_COUNT,
 } ls_notice_kind;
 

@@ -5,6 +5,7 @@
   const API = "/api/v1/";
   const PERIOD_MS = 2000;
   const EVENTS_KEPT = 256;
+  const TREND_MS = 600000;
   const BIN_EDGES_MS = [0.25, 0.5, 1, 2, 4, 8, 16, 33, 66, 133, 500];
   const byId = (id) => document.getElementById(id);
 
@@ -239,6 +240,68 @@
     }
   }
 
+  // ---- trends ----
+
+  // Of the time that the page is open, out of the sums in the metrics.
+  const samples = [];
+  const rate = (now, before, name) => // 0: the service was started again
+    Math.max(0, now[name] - before[name]) * 1000 / (now.time - before.time);
+  const trends = [
+    ["Players", (now) => now.players, (value) => value],
+    ["Rooms", (now) => now.rooms, (value) => value],
+    ["Tick lateness", (now, before) => before && now.ticks > before.ticks
+      ? (now.lateness - before.lateness) * 1000 / (now.ticks - before.ticks) : null, ms],
+    ["Traffic", (now, before) => before ? rate(now, before, "bytes") / 1024 : null,
+      (value) => value.toFixed(1) + " KiB/s"],
+  ].map(([name, valueOf, text]) => ({ name, valueOf, text }));
+
+  async function sample(service) {
+    const reply = await fetch("/metrics", { cache: "no-store" });
+    const lines = (await reply.text()).split("\n");
+    const sum = (name) => lines.filter((line) => line.startsWith(name + " ") ||
+      line.startsWith(name + "{")).reduce((all, line) => all + Number(line.split(" ").at(-1)), 0);
+    samples.push({
+      time: Date.now(),
+      players: service.players,
+      rooms: service.rooms,
+      lateness: sum("lockstep_tick_lateness_seconds_sum"),
+      ticks: sum("lockstep_tick_lateness_seconds_count"),
+      bytes: sum("lockstep_player_bytes_total"),
+    });
+    while (samples[0].time < Date.now() - TREND_MS) {
+      samples.shift();
+    }
+  }
+
+  function drawing(tag, attributes) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    return made;
+  }
+
+  // From the left, ten minutes ago, to the right, now; its top is the most of that time.
+  function trendFigure({ name, valueOf, text }) {
+    const begin = Date.now() - TREND_MS;
+    const points = samples.map((now, index) => [now.time, valueOf(now, samples[index - 1])])
+      .filter(([, value]) => value !== null);
+    const most = Math.max(...points.map(([, value]) => value), 0);
+    const figure = document.createElement("figure");
+    const line = drawing("svg", { viewBox: "0 0 300 42", preserveAspectRatio: "none", role: "img" });
+    const shown = points.length > 0 ? text(points.at(-1)[1]) + ", most " + text(most) : "";
+    line.setAttribute("aria-label", name + " of the last ten minutes");
+    line.append(drawing("polyline", {
+      points: points.map(([time, value]) => ((time - begin) / TREND_MS * 300).toFixed(1) + "," +
+        (40 - value / (most || 1) * 38).toFixed(1)).join(" "),
+    }));
+    figure.append(element("figcaption", name + ": " + shown), line);
+    return figure;
+  }
+
+  function showTrends() {
+    byId("trends").hidden = false;
+    byId("trend-lines").replaceChildren(...trends.map(trendFigure));
+  }
+
   // ---- the service ----
 
   function workerRow(worker) {
@@ -273,6 +336,8 @@
         ask("GET", "service"), ask("GET", "rooms"), ask("GET", "workers"), askRoom(),
       ]);
       showService(service);
+      await sample(service);
+      showTrends();
       fill("rooms", rooms.rooms.map(roomRow));
       fill("workers", workers.workers.map(workerRow));
       showRoom(room);

@@ -20,6 +20,8 @@ typedef struct match_row {
     uint32_t moment; /* at which it closes ticks */
     char name[LS_MATCH_NAME_BYTES_MAX];
     bool is_for_invited;
+    ls_held_seats *held;    /* NULL: none are */
+    uint64_t held_until_ns; /* 0: no player has asked for one yet */
     bool is_touched;
     bool is_stale; /* touched, and what is known of it is older than that */
     bool is_running;
@@ -155,6 +157,7 @@ static void free_number(ls_match_table *table, uint32_t number)
     }
     table->running_count -= row->is_running ? 1 : 0;
     table->waiting_count -= row->is_waiting ? 1 : 0;
+    ls_release(table->allocator, row->held);
     *row = (match_row){.match = NULL};
     table->due_ns[number] = UINT64_MAX;
     table->open_count--;
@@ -205,13 +208,23 @@ ls_status ls_match_table_open(ls_match_table *table, const ls_match_opening *ope
         config.phase_ns = (uint32_t)(dt_ns * (moment + 1) / table->moments);
     }
     ls_match *match = NULL;
+    ls_held_seats *held = NULL;
+    if (opening->held) {
+        held = ls_allocate(table->allocator, sizeof *held);
+        if (!held) {
+            return LS_NO_MEMORY;
+        }
+        *held = *opening->held;
+    }
     ls_status status = ls_match_create(&config, &table->sink, table->allocator, &match, why);
     if (status != LS_OK) {
+        ls_release(table->allocator, held);
         return status;
     }
     *number = claim_number(table);
     match_row *row = &table->rows[*number];
-    *row = (match_row){.match = match, .moment = moment, .is_for_invited = opening->is_for_invited};
+    *row = (match_row){
+        .match = match, .moment = moment, .is_for_invited = opening->is_for_invited, .held = held};
     snprintf(row->name, sizeof row->name, "%s", opening->name ? opening->name : "");
     ls_match_table_touch(table, *number);
     return LS_OK;
@@ -295,6 +308,7 @@ void ls_match_table_destroy(ls_match_table *table)
     }
     for (uint32_t i = 0; table->rows && i < table->matches_max; i++) {
         ls_match_destroy(table->rows[i].match);
+        ls_release(table->allocator, table->rows[i].held);
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
     ls_release(table->allocator, table->touched);
@@ -335,10 +349,21 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
     return best;
 }
 
+/* Where a peer is told why it gets into none. */
+static uint32_t any_match(const ls_match_table *table)
+{
+    uint32_t number = 0;
+    while (number < table->count && !table->rows[number].match) {
+        number++;
+    }
+    return number < table->count ? number : LS_MATCH_ANY;
+}
+
 void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match_pass *pass,
                           uint32_t number, uint64_t now_ns)
 {
     number = number != LS_MATCH_ANY ? number : match_for_newcomer(table);
+    number = number != LS_MATCH_ANY ? number : any_match(table);
     if (number == LS_MATCH_ANY || !ls_peer_map_add(&table->peers, peer, number)) {
         table->sink.disconnect(table->sink.user, peer);
         return;
@@ -349,13 +374,19 @@ void ls_match_table_admit(ls_match_table *table, ls_peer_id peer, const ls_match
     *table->at_work = 0;
 }
 
-/* The match that a client comes back to, or the one that it asks for by its name, unless that is
- * for the invited. LS_MATCH_ANY: it does neither, or there is none such. */
+static bool is_of_match(const match_row *row, uint64_t match_id)
+{
+    return row->match && (ls_match_config_of(row->match)->match_id == match_id ||
+                          (row->held && row->held->match_id == match_id));
+}
+
+/* The match that a client comes back to, or the one behind it in the same room, or the one that it
+ * asks for by its name, unless that is for the invited. LS_MATCH_ANY: it does neither, or there is
+ * none such. */
 static uint32_t match_of_hello(const ls_match_table *table, const ls_hello *hello)
 {
     for (uint32_t i = 0; hello->back.match_id != 0 && i < table->count; i++) {
-        const ls_match *match = table->rows[i].match;
-        if (match && ls_match_config_of(match)->match_id == hello->back.match_id) {
+        if (is_of_match(&table->rows[i], hello->back.match_id)) {
             return i;
         }
     }
@@ -376,10 +407,53 @@ static const char *why_put_off(const ls_match_table *table, uint32_t number, ls_
     return table->put_off ? table->put_off(table->user, &asker) : NULL;
 }
 
-/* It asks for a match by its name, where names are those of matches, and has not been given it. */
-static bool is_lost(const ls_match_table *table, const ls_hello *hello)
+/* It asks for a match by its name, where names are those of matches, and has not been given it; or
+ * was given to one for the invited, since there is no other. The words are the same whether or not
+ * there is a match of that name, so that nobody learns of it by guessing. */
+static bool is_lost(const ls_match_table *table, uint32_t number, const ls_hello *hello,
+                    ls_text *why)
 {
-    return table->put_off && hello->token[0] != '\0';
+    static const char *const token = "takes a connect token that names it";
+    bool has_name = hello->token[0] != '\0';
+    if (has_name && table->put_off) {
+        ls_text_set(why, "there is no room '%.48s' here: it may be over, or it is private, and %s",
+                    hello->token, token);
+    } else {
+        ls_text_set(why, "this server has private rooms alone: each %s", token);
+    }
+    return (has_name && table->put_off) || table->rows[number].is_for_invited;
+}
+
+/* False: every seat that is free is held for somebody else. */
+static bool place_player(match_row *row, const ls_hello *hello, ls_match_pass *pass,
+                         uint64_t now_ns)
+{
+    uint32_t slot = 0;
+    bool is_own = false;
+    if (!row->held) {
+        return true;
+    }
+    row->held_until_ns = row->held_until_ns > 0 ? row->held_until_ns : now_ns + LS_HELD_SEATS_NS;
+    ls_held_answer answer = ls_held_seats_ask(row->held, row->match, hello,
+                                              now_ns < row->held_until_ns, &slot, &is_own);
+    if (answer == LS_HELD_SEAT && (is_own || pass->place == LS_MATCH_PLACE_ANY)) {
+        pass->place = LS_MATCH_PLACE_SEAT;
+        pass->slot = slot;
+        pass->is_return = pass->is_return && !is_own;
+    }
+    return answer != LS_HELD_WAIT;
+}
+
+/* The peer is of this match from now on, whatever it was let in for before. */
+static void give_to(ls_match_table *table, uint32_t from, uint32_t to, ls_peer_id peer,
+                    const ls_match_pass *pass, uint64_t now_ns)
+{
+    ls_match_peer_disconnected(table->rows[from].match, peer, LS_OK, now_ns);
+    ls_match_table_touch(table, from);
+    ls_peer_map_remove(&table->peers, peer);
+    bool is_added = ls_peer_map_add(&table->peers, peer, to);
+    LS_ASSERT(is_added);
+    ls_match_peer_admitted(table->rows[to].match, peer, pass, now_ns);
 }
 
 /* A client may have been given to another match than its own: its HELLO tells. LS_MATCH_ANY: it is
@@ -388,17 +462,14 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {
     ls_message *hello = &table->hello;
-    if ((table->count == 1 && !table->put_off) ||
+    if ((table->count == 1 && !table->put_off && !table->rows[number].is_for_invited) ||
         ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
         !ls_match_is_pending(table->rows[number].match, event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
         return number;
     }
-    const ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
-    uint32_t own = match_of_hello(table, &hello->body.hello);
-    if (pass.is_for_this_match || own == number) {
-        return number;
-    }
+    ls_match_pass pass = ls_match_pass_of(table->rows[number].match, event->peer);
+    uint32_t own = pass.is_for_this_match ? number : match_of_hello(table, &hello->body.hello);
     const char *why_not =
         own == LS_MATCH_ANY ? why_put_off(table, number, event->peer, &hello->body.hello) : NULL;
     if (why_not) {
@@ -406,22 +477,24 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }
-    if (own == LS_MATCH_ANY && is_lost(table, &hello->body.hello)) {
-        ls_text why = {{0}};
-        ls_text_set(&why, "there is no room '%.48s' here: it may be over", hello->body.hello.token);
+    ls_text why = {{0}};
+    if (own == LS_MATCH_ANY && is_lost(table, number, &hello->body.hello, &why)) {
         ls_match_disown(table->rows[number].match, event->peer, why.bytes, now_ns);
         ls_match_table_touch(table, number);
         return LS_MATCH_ANY;
     }
-    if (own == LS_MATCH_ANY) {
-        return number;
+    own = own != LS_MATCH_ANY ? own : number;
+    /* The secret of its seat lets it in, and the id of the match alone does not. */
+    pass.is_return = pass.is_return || (table->rows[own].is_for_invited && !pass.is_for_this_match);
+    if (!place_player(&table->rows[own], &hello->body.hello, &pass, now_ns)) {
+        ls_match_put_off(table->rows[number].match, event->peer,
+                         "the free seats are held for those who played before: ask again", now_ns);
+        ls_match_table_touch(table, number);
+        return LS_MATCH_ANY;
     }
-    ls_match_peer_disconnected(table->rows[number].match, event->peer, LS_OK, now_ns);
-    ls_match_table_touch(table, number);
-    ls_peer_map_remove(&table->peers, event->peer);
-    bool is_added = ls_peer_map_add(&table->peers, event->peer, own);
-    LS_ASSERT(is_added);
-    ls_match_peer_admitted(table->rows[own].match, event->peer, &pass, now_ns);
+    if (own != number || table->rows[own].held || pass.is_return) {
+        give_to(table, number, own, event->peer, &pass, now_ns);
+    }
     return own;
 }
 

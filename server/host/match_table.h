@@ -9,6 +9,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/server/host/held_seats.h"
 #include "lockstep/server/match/match.h"
 
 LS_C_BEGIN
@@ -60,6 +61,7 @@ typedef struct ls_match_opening {
     const ls_match_config *match; /* with a key and an id of its own */
     const char *name;             /* tokens may call it so; NULL: by its number or id alone */
     bool is_for_invited;          /* takes only peers that were let in for it */
+    const ls_held_seats *held;    /* of the match that it follows; copied; NULL: of none */
 } ls_match_opening;
 
 typedef struct ls_match_table_event {

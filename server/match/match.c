@@ -372,6 +372,11 @@ uint64_t ls_match_packets_rejected(const ls_match *match)
     return match->rejected + ls_spectators_rejected(match->spectators);
 }
 
+void ls_match_secret_of(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
+{
+    ls_seat_table_secret(match->seats, slot, out);
+}
+
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 {
     LS_ASSERT(slot < match->config.sim.players);

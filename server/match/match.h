@@ -338,6 +338,12 @@ void ls_match_set_full_text(ls_match *match, const char *text);
  * NOT_FOUND when the seat is empty. */
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns);
 
+/* Tells all of them, when the match has ended, that another one follows: "ROOM: WHAT". */
+void ls_match_say_next(ls_match *match, const char *what, uint64_t now_ns);
+
+/* That with which the player of a slot comes back to it. */
+void ls_match_secret_of(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES]);
+
 /* Stops the match where it is, to be gone on with from its journal: a recorder leaves that without
  * an end, and notes nobody's leaving. Players and spectators are refused with SAVED, and their
  * clients stay away. Nothing happens once every tick is closed. */

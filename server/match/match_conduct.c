@@ -127,12 +127,6 @@ static void notify_all(ls_match *match, ls_notice_kind kind, const char *text)
     ls_spectators_send_all(match->spectators);
 }
 
-static void note(ls_match *match, ls_match_event_kind kind, const char *why)
-{
-    ls_match_event *event = ls_outbox_push_event(match->outbox, kind, 0, match->log->next);
-    ls_text_set(&event->text, "%s", why);
-}
-
 /* One that was restored may be paused before its players are back, and before the first who comes
  * says that it had begun. */
 static bool can_be_paused(const ls_match *match)
@@ -141,29 +135,29 @@ static bool can_be_paused(const ls_match *match)
            (match->is_restored && match->state < LS_MATCH_RUNNING);
 }
 
-ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns)
+static ls_status set_paused(ls_match *match, bool is_paused, const char *why, uint64_t now_ns)
 {
     match->now_ns = now_ns;
-    if (!can_be_paused(match)) {
+    if (!can_be_paused(match) || !(is_paused || match->is_paused)) {
         return LS_NOT_FOUND;
     }
-    match->is_paused = true;
+    match->is_paused = is_paused;
     ls_text_set(&match->pause_why, "%s", why);
-    notify_all(match, LS_NOTICE_PAUSED, why);
-    note(match, LS_MATCH_PAUSED, why);
+    notify_all(match, is_paused ? LS_NOTICE_PAUSED : LS_NOTICE_UNPAUSED, why);
+    ls_match_event *event = ls_outbox_push_event(
+        match->outbox, is_paused ? LS_MATCH_PAUSED : LS_MATCH_UNPAUSED, 0, match->log->next);
+    ls_text_set(&event->text, "%s", why);
     return LS_OK;
+}
+
+ls_status ls_match_pause(ls_match *match, const char *why, uint64_t now_ns)
+{
+    return set_paused(match, true, why, now_ns);
 }
 
 ls_status ls_match_unpause(ls_match *match, const char *why, uint64_t now_ns)
 {
-    match->now_ns = now_ns;
-    if (!match->is_paused || !can_be_paused(match)) {
-        return LS_NOT_FOUND;
-    }
-    match->is_paused = false;
-    notify_all(match, LS_NOTICE_UNPAUSED, why);
-    note(match, LS_MATCH_UNPAUSED, why);
-    return LS_OK;
+    return set_paused(match, false, why, now_ns);
 }
 
 ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_t now_ns)
@@ -182,6 +176,12 @@ ls_status ls_match_say(ls_match *match, uint32_t slot, const char *text, uint64_
     begin_notice(match, LS_NOTICE_TEXT, text);
     ls_outbox_send(match->outbox, match->seats->peers[slot]);
     return LS_OK;
+}
+
+void ls_match_say_next(ls_match *match, const char *what, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    notify_all(match, LS_NOTICE_NEXT, what);
 }
 
 void ls_conduct_greet(const ls_match *match, ls_peer_id peer)

@@ -9,6 +9,7 @@
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/supervisor.h"
 #include "lockstep/server/service/room_loading.h"
+#include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/worker_message.h"
 
 #include <errno.h>
@@ -140,22 +141,36 @@ static void settle_workers(service_program *self, const ls_server_options *optio
 
 /* ---- running ---- */
 
+/* Every match that such a room plays. */
+static ls_status check_matches(const service_program *self, ls_room_settings *room, ls_text *why)
+{
+    char path[LS_WORKER_PATH_BYTES_MAX];
+    ls_room_settings match;
+    const ls_room_loading loading = {.settings = &match,
+                                     .plugin_dir = text_or_null(self->service.plugin_dir),
+                                     .files = &self->files,
+                                     .path = path,
+                                     .path_capacity = sizeof path};
+    uint32_t count = ls_room_rotation_count(room);
+    ls_status status = ls_room_rotation_check(room, why);
+    for (uint32_t turn = 0; status == LS_OK && turn < LS_MAX(count, 1u); turn++) {
+        status = count > 0 ? ls_room_rotation_set_turn(room, turn) : LS_OK;
+        LS_THEN(status, ls_room_rotation_settle(room, &match, why));
+        LS_THEN(status, ls_room_loading_check(&loading, why));
+    }
+    return status;
+}
+
 /* A file that is wrong is so at the start, as far as this is known without a worker. */
 static void check_groups(service_program *self)
 {
     const ls_service_config *service = &self->service;
     for (uint32_t i = 0; i < service->group_count; i++) {
-        char path[LS_WORKER_PATH_BYTES_MAX];
         ls_text reason = {{0}};
         ls_room_settings settings;
-        const ls_room_loading loading = {.settings = &settings,
-                                         .plugin_dir = text_or_null(service->plugin_dir),
-                                         .files = &self->files,
-                                         .path = path,
-                                         .path_capacity = sizeof path};
         ls_status status =
             ls_service_config_settle(service, &service->groups[i], &settings, &reason);
-        LS_THEN(status, ls_room_loading_check(&loading, &reason));
+        LS_THEN(status, check_matches(self, &settings, &reason));
         ls_text why = {{0}};
         ls_text_set(&why, "[[rooms]] '%s': %s", service->groups[i].name,
                     reason.bytes[0] ? reason.bytes : ls_status_text(status));

@@ -7,6 +7,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/protocol/transport/transport.h"
+#include "lockstep/server/host/held_seats.h"
 #include "lockstep/server/journal/resume.h"
 #include "lockstep/server/rooms/desync_files.h"
 #include "lockstep/server/rooms/room_journal.h"
@@ -32,9 +33,10 @@ typedef struct ls_room_opening {
     /* "match 3", before its lines, and "match3", in names of files; NULL: it is the only one. */
     const char *title;
     const char *label;
-    const char *name;        /* tokens may call its match so; NULL: by its number or id */
-    bool is_for_invited;     /* takes only clients that were let in for it */
-    const char *journal_dir; /* NULL: no journal is written, unless one is gone on with */
+    const char *name;          /* tokens may call its match so; NULL: by its number or id */
+    bool is_for_invited;       /* takes only clients that were let in for it */
+    const ls_held_seats *held; /* see match_table.h; NULL: none are */
+    const char *journal_dir;   /* NULL: no journal is written, unless one is gone on with */
     ls_resume *resume; /* its match goes on from this journal, in the same file; NULL: it is new */
     const char *resume_path;
     void *owner; /* see ls_room_owner */

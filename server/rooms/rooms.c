@@ -164,8 +164,10 @@ ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room
 {
     ls_match_config config = opening->match;
     config.clean_name = ls_player_name_clean;
-    const ls_match_opening match = {
-        .match = &config, .name = opening->name, .is_for_invited = opening->is_for_invited};
+    const ls_match_opening match = {.match = &config,
+                                    .name = opening->name,
+                                    .is_for_invited = opening->is_for_invited,
+                                    .held = opening->held};
     uint32_t number = 0;
     ls_status status = ls_host_open_match(rooms->host, &match, &number, why);
     if (status != LS_OK) {

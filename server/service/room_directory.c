@@ -20,6 +20,7 @@ typedef struct sent_attempt {
 typedef struct directory_row {
     char name[LS_ROOM_NAME_BYTES_MAX]; /* "": free */
     char id[ID_BYTES];
+    char id_before[ID_BYTES]; /* of the match before this one; "": there was none */
     uint32_t worker;
     bool is_open;
 } directory_row;
@@ -79,8 +80,13 @@ void ls_room_directory_note(ls_room_directory *directory, const char *name, uint
         row = &directory->rows[directory->count++];
     }
     if (row) {
+        char before[ID_BYTES];
+        memcpy(before, row->id, sizeof before);
         ls_name_copy(row->name, sizeof row->name, name);
         snprintf(row->id, sizeof row->id, "%016" PRIx64, match_id);
+        if (before[0] != '\0' && strcmp(before, row->id) != 0) {
+            memcpy(row->id_before, before, sizeof before);
+        }
         row->worker = worker;
         row->is_open = is_open;
     }
@@ -108,6 +114,11 @@ uint32_t ls_room_directory_find_match(const ls_room_directory *directory, uint64
 {
     char id[ID_BYTES];
     snprintf(id, sizeof id, "%016" PRIx64, match_id);
+    for (uint32_t i = 0; i < directory->count; i++) {
+        if (strcmp(directory->rows[i].id_before, id) == 0) {
+            return directory->rows[i].worker;
+        }
+    }
     return ls_room_directory_find(directory, id);
 }
 

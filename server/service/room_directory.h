@@ -27,7 +27,8 @@ void ls_room_directory_note(ls_room_directory *directory, const char *name, uint
  * is no such room. */
 uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name);
 
-/* The same by the id alone; 0: there is no such room. */
+/* The same by the id alone, or by that of the match before it in the same room: its players come
+ * back there. 0: there is no such room. */
 uint32_t ls_room_directory_find_match(const ls_room_directory *directory, uint64_t match_id);
 
 /* Whether a room of this name, or one whose match has this id, is not open and will be. */

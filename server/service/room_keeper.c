@@ -8,6 +8,7 @@
 #include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
+#include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/room_settings.h"
 
 #include <inttypes.h>
@@ -575,11 +576,32 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     }
 }
 
+/* The room plays the next match of its rotation, on its worker, where the seats are held. */
+static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t turn)
+{
+    const service_asker nobody = {.done = NULL};
+    ls_room_register_lose(keeper->rooms, room);
+    room->report.state = LS_ROOM_WAITING;
+    room->report.tick = 0;
+    room->journal[0] = '\0';
+    room->is_paused = false;
+    (void)ls_room_rotation_set_turn(&room->settings, turn);
+    add_event(keeper, "room-next", room->report.name,
+              ls_room_rotation_words(&room->settings, turn));
+    notify_directory(keeper, room, true);
+    ask_to_open(keeper, room, &nobody);
+    save_register(keeper);
+}
+
 static void on_gone(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     on_report(keeper, message);
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
-    if (room) {
+    bool has_next = room && message->id > 0 && !keeper->view.is_draining &&
+                    message->id <= ls_room_rotation_count(&room->settings);
+    if (has_next) {
+        open_next(keeper, room, (uint32_t)message->id - 1);
+    } else if (room) {
         add_event(keeper, "room-ended", message->report.name, "");
         forget_room(keeper, room);
     }

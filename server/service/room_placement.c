@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/mapped_file.h"
+#include "lockstep/server/service/room_rotation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -140,6 +141,7 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
     LS_THEN(status, ls_service_config_settle(placement->service, group, &room->settings, why));
     LS_THEN(status, set_join_timeout(placement, &room->settings, why));
     LS_THEN(status, ls_room_settings_merge(&room->settings, &own, why));
+    LS_THEN(status, ls_room_rotation_check(&room->settings, why));
     uint32_t join_timeout_s = 0;
     return status == LS_OK ? ls_room_settings_join_timeout(&room->settings, &join_timeout_s, why)
                            : status;

@@ -18,10 +18,21 @@ static bool is_param(const char *flag)
     return strcmp(flag, "param") == 0;
 }
 
+/* Each of its rows is another match; see room_rotation.h. */
+static bool is_rotation(const char *flag)
+{
+    return strcmp(flag, "rotation") == 0;
+}
+
+static bool is_list(const char *flag)
+{
+    return is_param(flag) || is_rotation(flag);
+}
+
 /* Of a parameter its name counts: what stands before the equals sign. */
 static bool is_same(const ls_room_setting *row, const char *flag, const char *value)
 {
-    if (strcmp(row->flag, flag) != 0) {
+    if (strcmp(row->flag, flag) != 0 || is_rotation(flag)) {
         return false;
     }
     size_t name = strcspn(value, "=");
@@ -69,10 +80,25 @@ ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, con
     return LS_OK;
 }
 
+/* Another one takes its place as a whole. */
+static void drop_rotation(ls_room_settings *settings)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < settings->count; i++) {
+        if (!is_rotation(settings->rows[i].flag)) {
+            settings->rows[kept++] = settings->rows[i];
+        }
+    }
+    settings->count = kept;
+}
+
 ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_settings *over,
                                  ls_text *why)
 {
     ls_status status = LS_OK;
+    if (ls_room_settings_find(over, "rotation")) {
+        drop_rotation(settings);
+    }
     for (uint32_t i = 0; status == LS_OK && i < over->count; i++) {
         status = ls_room_settings_set(settings, over->rows[i].flag, over->rows[i].value, why);
     }
@@ -113,7 +139,8 @@ ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM
                            LS_ROOM_NAME_BYTES_MAX - 1);
         }
         ls_name_copy(out, LS_ROOM_NAME_BYTES_MAX, settings->rows[i].value);
-        settings->rows[i] = settings->rows[--settings->count];
+        memmove(&settings->rows[i], &settings->rows[i + 1],
+                (--settings->count - i) * sizeof settings->rows[i]);
         return LS_OK;
     }
     return LS_OK;
@@ -123,12 +150,13 @@ ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM
 
 void ls_room_settings_write(const ls_room_settings *settings, ls_json *object)
 {
-    ls_json *params = NULL;
+    ls_json *lists[2] = {NULL, NULL};
     for (uint32_t i = 0; i < settings->count; i++) {
         const ls_room_setting *row = &settings->rows[i];
-        if (is_param(row->flag)) {
-            params = params ? params : ls_json_array(object, "param");
-            ls_json_append_text(params, row->value);
+        if (is_list(row->flag)) {
+            ls_json **list = &lists[is_param(row->flag) ? 0 : 1];
+            *list = *list ? *list : ls_json_array(object, row->flag);
+            ls_json_append_text(*list, row->value);
         } else {
             ls_json_text(object, row->flag, row->value);
         }
@@ -158,7 +186,7 @@ ls_status ls_room_settings_read(const ls_json *object, ls_room_settings *out, ls
     for (const ls_json *member = ls_json_first(object); status == LS_OK && member;
          member = ls_json_next(member)) {
         const char *flag = ls_json_key(member);
-        const ls_json *value = is_param(flag) ? ls_json_first(member) : NULL;
+        const ls_json *value = is_list(flag) ? ls_json_first(member) : NULL;
         if (!value) {
             status = read_value(member, flag, &settings, why);
         }

@@ -2,7 +2,7 @@
  * the channel to a worker have it: flags of lockstep-server without their dashes, and their values
  * as text ("players" "4", "late" "wait", "sim" "arena"). A value is understood where the room is
  * opened, by the rows that read the command line. Several "param" rows may stand behind one
- * another. */
+ * another, and several "rotation" rows. */
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_SETTINGS_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_SETTINGS_H
 
@@ -35,13 +35,13 @@ typedef struct ls_room_settings {
     ls_room_setting rows[LS_ROOM_SETTINGS_MAX];
 } ls_room_settings;
 
-/* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"). "private"
- * becomes "on" or "off". FULL or BAD_ARGUMENT (too long, or a word that "private" does not take)
- * with a sentence. */
+/* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"), and for
+ * "rotation", of which each row is one more. "private" becomes "on" or "off". FULL or BAD_ARGUMENT
+ * (too long, or a word that "private" does not take) with a sentence. */
 ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
                                ls_text *why);
 
-/* `over` wins. */
+/* `over` wins; a rotation as a whole. */
 ls_status ls_room_settings_merge(ls_room_settings *settings, const ls_room_settings *over,
                                  ls_text *why);
 
@@ -59,7 +59,8 @@ ls_status ls_room_settings_join_timeout(const ls_room_settings *settings, uint32
 /* NULL when it is not there. */
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);
 
-/* As an object: {"players": "4", "param": ["size=3"]}; numbers and booleans are taken for texts. */
+/* As an object: {"players": "4", "param": ["size=3"], "rotation": ["map=plain"]}; numbers and
+ * booleans are taken for texts. */
 void ls_room_settings_write(const ls_room_settings *settings, ls_json *object);
 ls_status ls_room_settings_read(const ls_json *object, ls_room_settings *out, ls_text *why);
 

@@ -86,7 +86,8 @@ static const char *const server_texts[] = {
 static const char *const server_others[] = {"port", "invite-only", "insecure", "bundle-limit",
                                             "token-protocol-id"};
 
-static const char *const room_keys[] = {"name", "open", "sim", "sha256", "private"};
+static const char *const room_keys[] = {"name",    "open",     "sim",  "sha256",
+                                        "private", "rotation", "next", "turn"};
 
 /* The reading of one file. */
 typedef struct reading {
@@ -163,12 +164,16 @@ static size_t add_params(const ls_room_settings *settings, char *out, size_t siz
     for (uint32_t i = 0; i < settings->count; i++) {
         const ls_room_setting *row = &settings->rows[i];
         size_t bytes = strlen(row->value);
-        if (strcmp(row->flag, "param") != 0) {
+        bool is_rotation = strcmp(row->flag, "rotation") == 0;
+        if (!is_rotation && strcmp(row->flag, "param") != 0) {
             continue;
         }
         if (out) {
             memcpy(out + size, row->value, bytes);
             memcpy(out + size + bytes, "\n", 2);
+        }
+        for (size_t at = 0; out && is_rotation && at < bytes; at++) { /* a word each */
+            out[size + at] = out[size + at] == ' ' ? '\n' : out[size + at];
         }
         size += bytes + 1;
     }
@@ -575,6 +580,25 @@ static ls_status check_private(const ls_toml_value *value, ls_text *why)
                          "private takes true or false, without quotes, not '%.32s'", value->text);
 }
 
+/* A line each in the value's text. */
+static ls_status read_rotation(const ls_toml_value *value, ls_room_settings *settings, ls_text *why)
+{
+    char row[sizeof settings->rows[0].value];
+    ls_status status = value->type == LS_TOML_LIST ? LS_OK : LS_BAD_ARGUMENT;
+    size_t size = 0;
+    for (const char *at = value->text; status == LS_OK && *at != '\0'; at += size + 1) {
+        size = strcspn(at, "\n");
+        status = size < sizeof row ? LS_OK : LS_BAD_ARGUMENT;
+        snprintf(row, sizeof row, "%.*s", (int)LS_MIN(size, sizeof row - 1), at);
+        LS_THEN(status, ls_room_settings_set(settings, "rotation", row, why));
+    }
+    return status == LS_OK || why->bytes[0] != '\0'
+               ? status
+               : ls_fail(status, why,
+                         "rotation takes a list of matches in quotes, in brackets, such as "
+                         "'map=plain ticks=3600'");
+}
+
 static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *why)
 {
     static const config_row open = {"rooms", "open", NULL, 0, 0, 0, LS_SERVICE_ROOMS_MAX};
@@ -590,6 +614,14 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
     }
     if (strcmp(value->key, "open") == 0) {
         return read_number(&open, value, &file->group->open, why);
+    }
+    if (strcmp(value->key, "rotation") == 0) {
+        return read_rotation(value, settings, why);
+    }
+    if (strcmp(value->key, "next") == 0 || strcmp(value->key, "turn") == 0) {
+        ls_status status = check_value(value, why);
+        LS_THEN(status, ls_room_settings_set(settings, value->key, value->text, why));
+        return status;
     }
     bool is_private = strcmp(value->key, "private") == 0;
     if (is_private || strcmp(value->key, "sim") == 0 || strcmp(value->key, "sha256") == 0) {

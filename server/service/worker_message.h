@@ -25,7 +25,7 @@
     X(REPORT, "report") /* room_report */                                                          \
     X(LOAD, "load")     /* worker_report */                                                        \
     X(EVENT, "event")   /* event */                                                                \
-    X(GONE, "gone")     /* room_report: the last one of a room that is over */
+    X(GONE, "gone")     /* room_report: the last one of a room that is over; id: see below */
 
 typedef enum ls_worker_message_kind {
 #define LS_WORKER_MESSAGE_ENUM(name, word) LS_WORKER_##name,
@@ -36,6 +36,8 @@ typedef enum ls_worker_message_kind {
 
 /* OPEN_ROOM has the group of the room, the journal that it goes on from, and whether it is paused
  * from the start; the command's text is then why. */
+
+/* GONE has as its id the turn of the room's rotation that follows, and 1; 0: the room ends. */
 
 /* INTAKE comes from the worker that hands the intake on, and goes to all. The worker that has it
  * from then on says INTAKE of itself when it knows, and only then do newcomers come to it. */

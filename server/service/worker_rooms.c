@@ -10,6 +10,8 @@
 #include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
+#include "lockstep/server/service/room_rotation.h"
+#include "lockstep/server/service/room_saving.h"
 #include "lockstep/server/service/room_stats.h"
 
 #include <errno.h>
@@ -19,26 +21,8 @@
 
 enum {
     CHANGED_MAX = 16, /* that are reported at a time */
+    NEXT_WAIT_S = 60, /* the next match of a rotation ends when nobody is there for so long */
 };
-
-typedef enum saving_state {
-    SAVING_NONE,
-    SAVING_WRITES, /* the match is paused, and its journal does not hold all of it yet */
-    SAVING_LEFT,   /* the match is suspended: the room is done in a moment */
-    SAVING_FAILED, /* the match goes on, or has ended in its own way: `status` and `why` */
-} saving_state;
-
-/* Zero: no saving has begun. */
-typedef struct room_saving {
-    saving_state state;
-    bool was_paused; /* already, by an operator */
-    uint64_t began_ns;
-    ls_tick tick;  /* when it was looked at last */
-    ls_text words; /* that players read */
-    ls_status status;
-    const char *why;        /* a sentence */
-    uint64_t ticks_missing; /* in the journal */
-} room_saving;
 
 /* The owner of a room: all that the worker knows of it, from its opening until it is over. */
 typedef struct worker_room {
@@ -54,17 +38,31 @@ typedef struct worker_room {
     bool is_played;        /* somebody played there, however shortly */
     uint64_t first_origin; /* of the newcomer that it was counted for; 0: none, or it was played */
     uint32_t join_timeout_s;
-    uint64_t empty_ns; /* since when nobody is in its lobby; 0: somebody is, or it plays */
-    room_saving saving;
+    uint64_t empty_ns;     /* since when nobody is in its lobby; 0: somebody is, or it plays */
+    ls_room_settings plan; /* all matches of its rotation; see room_rotation.h */
+    ls_room_votes votes;
+    uint32_t told_mask;  /* slots that have still to be told of the votes */
+    bool is_ended;       /* by an operator, or since nobody is there: no match follows */
+    uint32_t next;       /* the turn that follows, and 1; 0: none */
+    ls_held_seats seats; /* of those who were there when the match ended */
+    ls_room_saving saving;
     uint64_t save_id;      /* of the command that asked for it */
     ls_room_report report; /* the newest one */
 } worker_room;
+
+/* A room whose next match has not been opened yet, by its name. */
+typedef struct next_match {
+    struct next_match *next;
+    char room[LS_ROOM_NAME_BYTES_MAX];
+    ls_held_seats seats;
+} next_match;
 
 struct ls_worker_rooms {
     ls_worker_rooms_config config;
     ls_rooms *rooms;
     uint32_t count;
     ls_ban_list bans;
+    next_match *coming;        /* a list */
     ls_worker_message message; /* working memory */
 };
 
@@ -131,11 +129,96 @@ static void report_event(ls_worker_rooms *all, const worker_room *room, const ch
     all->config.notify(all->config.user, message);
 }
 
+/* ---- rotation ---- */
+
+/* The players are told which match follows, and their seats there are held for them. */
+static void announce_next(worker_room *room)
+{
+    ls_match *match = match_of(room);
+    room->seats = ls_held_seats_of(match);
+    if (room->is_ended || room->seats.slot_mask == 0) {
+        return; /* an empty room ends */
+    }
+    uint32_t turn = ls_room_votes_next(&room->votes, &room->plan);
+    room->next = turn + 1;
+    ls_text what = {{0}};
+    ls_text_set(&what, "%s: %s", room->report.name, ls_room_rotation_words(&room->plan, turn));
+    ls_match_say_next(match, what.bytes, now_of(room->all));
+}
+
+static void tell_votes(worker_room *room)
+{
+    ls_text text;
+    uint32_t mask = room->told_mask;
+    room->told_mask = 0;
+    if (mask == 0) {
+        return;
+    }
+    ls_room_votes_write(&room->votes, &room->plan, &text);
+    for (uint32_t slot = 0; slot < ls_match_players(match_of(room)); slot++) {
+        if ((mask >> slot & 1u) != 0) {
+            (void)ls_match_say(match_of(room), slot, text.bytes, now_of(room->all));
+        }
+    }
+    touch(room);
+}
+
+/* The votes are told later, a few times a second at most: each player may vote as often as the chat
+ * lets it speak. */
+static void receive_rotation_event(worker_room *room, const ls_match_event *event)
+{
+    if (ls_room_rotation_count(&room->plan) == 0) {
+        return;
+    }
+    bool is_voted = ls_room_rotation_is_voted(&room->plan);
+    if (event->kind == LS_MATCH_ENDED) {
+        announce_next(room);
+    } else if (event->kind == LS_MATCH_STARTED && is_voted) {
+        room->told_mask = UINT32_MAX;
+    } else if (event->kind == LS_MATCH_PLAYER_JOINED && is_voted) {
+        room->told_mask |= UINT32_C(1) << event->slot;
+    } else if (event->kind == LS_MATCH_PLAYER_LEFT) {
+        room->votes.choices[event->slot] = 0;
+    } else if (event->kind == LS_MATCH_CHAT &&
+               ls_room_votes_receive(&room->votes, &room->plan, event->slot, event->text.bytes)) {
+        room->told_mask = UINT32_MAX;
+    }
+}
+
+/* Until the room's next match is opened, or is not. */
+static void keep_seats(ls_worker_rooms *all, const worker_room *room)
+{
+    next_match *coming = ls_allocate(ls_allocator_heap(), sizeof *coming);
+    if (coming) {
+        coming->next = all->coming;
+        coming->seats = room->seats;
+        ls_name_copy(coming->room, sizeof coming->room, room->report.name);
+        all->coming = coming;
+    }
+}
+
+/* NULL: the room has played no match before; else to be released. */
+static next_match *take_seats(ls_worker_rooms *all, const char *name)
+{
+    next_match **at = &all->coming;
+    while (*at && strcmp((*at)->room, name) != 0) {
+        at = &(*at)->next;
+    }
+    next_match *found = *at;
+    if (found) {
+        *at = found->next;
+    }
+    return found;
+}
+
+/* ---- events of a match ---- */
+
 static void on_event(void *user, ls_room *of, const ls_match_event *event)
 {
     worker_room *room = ls_room_owner(of);
     const char *word = ls_event_row_of(event)->word;
     ls_room_stats_receive_event(&room->stats, ls_room_match(of), event);
+    receive_rotation_event(room, event);
     room->has_changed = true;
     if (word) {
         report_event(user, room, word, event);
@@ -178,6 +261,7 @@ static void send_newest(worker_room *room, ls_worker_message_kind kind)
     ls_worker_message *message = &all->message;
     memset(message, 0, sizeof *message);
     message->kind = kind;
+    message->id = kind == LS_WORKER_GONE ? room->next : 0;
     message->report = room->report;
     all->config.notify(all->config.user, message);
 }
@@ -256,7 +340,10 @@ static bool may_join(void *user, const ls_match_newcomer *newcomer, ls_text *why
     worker_room *room = user;
     const ls_worker_rooms *all = room->all;
     if (newcomer->token[0] != '\0' && strcmp(newcomer->token, room->report.name) != 0) {
-        ls_text_set(why, "there is no room '%.48s' here: it may be over", newcomer->token);
+        ls_text_set(why,
+                    "there is no room '%.48s' here: it may be over, or it is private, and "
+                    "takes a connect token that names it",
+                    newcomer->token);
         return false;
     }
     const ls_ban *ban = find_ban(all, newcomer->peer, newcomer->name);
@@ -290,7 +377,7 @@ static void note_for_crash(const worker_room *room, uint32_t number, uint64_t ma
     ls_crash_log_note(number, &about);
 }
 
-static ls_status open_room(worker_room *room, ls_text *why)
+static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text *why)
 {
     ls_worker_rooms *all = room->all;
     ls_resume *resume = ls_room_game_resume(room->game);
@@ -299,6 +386,7 @@ static ls_status open_room(worker_room *room, ls_text *why)
                                .label = room->report.name,
                                .name = room->report.name,
                                .is_for_invited = !is_public(room),
+                               .held = held,
                                .journal_dir = all->config.settings->journal_dir,
                                .resume = resume,
                                .resume_path = room->journal,
@@ -331,7 +419,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
         return LS_NO_MEMORY;
     }
     room->all = all;
-    room->settings = message->command.settings;
+    room->plan = message->command.settings;
     room->report.worker = all->config.settings->worker;
     room->report.opened_unix_ms = ls_clock_unix_ms();
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
@@ -346,9 +434,15 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
                                      .journal = message->journal[0] ? room->journal : NULL,
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
-    ls_status status = ls_room_load(&loading, &room->game, why);
+    next_match *before = take_seats(all, room->report.name);
+    ls_status status = ls_room_rotation_settle(&room->plan, &room->settings, why);
+    LS_THEN(status, ls_room_load(&loading, &room->game, why));
     LS_THEN(status, ls_room_settings_join_timeout(&room->settings, &room->join_timeout_s, why));
-    LS_THEN(status, open_room(room, why));
+    LS_THEN(status, open_room(room, before ? &before->seats : NULL, why));
+    if (before && room->join_timeout_s == 0) {
+        room->join_timeout_s = NEXT_WAIT_S;
+    }
+    ls_release(ls_allocator_heap(), before);
     ls_work_mark_clear(all->config.mark);
     if (status != LS_OK) {
         if (room->game) {
@@ -374,103 +468,6 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     report_event(all, room, "room-opened", NULL);
     send_report(room, LS_WORKER_REPORT); /* before it is said that the room is open */
     return LS_OK;
-}
-
-/* ---- the saving of a match ---- */
-
-/* Pauses it, waits until all that is closed is written to its journal, and suspends it, to go on
- * another time. */
-
-enum {
-    WRITING_MAX_S = 10, /* until a journal that lacks ticks is given up */
-};
-
-static const char *words_of(const room_saving *saving)
-{
-    return saving->words.bytes[0] != '\0' ? saving->words.bytes : "the match is being saved";
-}
-
-static bool can_go_on(ls_match_state state)
-{
-    return state == LS_MATCH_RUNNING || state == LS_MATCH_RESUMING;
-}
-
-/* REFUSED: the match has not begun, or is over; UNSUPPORTED: the room has no journal;
- * ALREADY_STARTED; with `why`. `words` may be empty. */
-static ls_status begin_saving(room_saving *saving, ls_room *room, const char *words,
-                              uint64_t now_ns, ls_text *why)
-{
-    ls_match *match = ls_room_match(room);
-    ls_match_state state = ls_match_state_of(match);
-    if (saving->state == SAVING_WRITES || saving->state == SAVING_LEFT) {
-        return ls_fail(LS_ALREADY_STARTED, why, "the room is being saved already");
-    }
-    if (!ls_room_journal_of(room)) {
-        return ls_fail(LS_UNSUPPORTED, why, "the room has no journal: set `journal` to a folder");
-    }
-    if (!can_go_on(state)) {
-        return ls_fail(LS_REFUSED, why,
-                       state == LS_MATCH_LOBBY ? "the match has not begun: there is nothing to save"
-                                               : "the match is over");
-    }
-    *saving = (room_saving){.state = SAVING_WRITES,
-                            .was_paused = ls_match_is_paused(match),
-                            .began_ns = now_ns,
-                            .tick = UINT32_MAX};
-    ls_text_set(&saving->words, "%s", words);
-    (void)ls_match_pause(match, words_of(saving), now_ns); /* one that resumes stands still */
-    return LS_OK;
-}
-
-/* The pause takes effect with the next state that is hashed. */
-static bool is_written(room_saving *saving, ls_room *room)
-{
-    ls_tick before = saving->tick;
-    saving->tick = ls_match_tick(ls_room_match(room));
-    return saving->tick == before && ls_room_journal_backlog(ls_room_journal_of(room)) == 0;
-}
-
-static void give_up(room_saving *saving, ls_match *match, const char *why, uint64_t now_ns)
-{
-    saving->state = SAVING_FAILED;
-    saving->status = LS_IO;
-    saving->why = why;
-    if (!saving->was_paused) {
-        (void)ls_match_unpause(match, "it could not be saved", now_ns);
-    }
-}
-
-/* The room is done: a saving that has not left it fails, REFUSED. */
-static void end_saving(room_saving *saving)
-{
-    if (saving->state == SAVING_WRITES) {
-        saving->state = SAVING_FAILED;
-        saving->status = LS_REFUSED;
-        saving->why = "the match has ended before it was saved";
-    }
-}
-
-/* Some time has passed. */
-static saving_state look_at_saving(room_saving *saving, ls_room *room, uint64_t now_ns)
-{
-    ls_match *match = ls_room_match(room);
-    if (saving->state != SAVING_WRITES) {
-        return saving->state;
-    }
-    ls_room_pull(room, now_ns);
-    if (!can_go_on(ls_match_state_of(match))) {
-        end_saving(saving);
-    } else if (!is_written(saving, room)) {
-        if (now_ns - saving->began_ns >= WRITING_MAX_S * LS_NS_PER_SECOND) {
-            give_up(saving, match, "the journal cannot be written: the match goes on", now_ns);
-        }
-    } else if (!ls_room_journal_is_there(ls_room_journal_of(room))) {
-        give_up(saving, match, "the journal was deleted: the match goes on", now_ns);
-    } else {
-        ls_match_suspend(match, words_of(saving), now_ns);
-        saving->state = SAVING_LEFT;
-    }
-    return saving->state;
 }
 
 /* ---- what an operator asks for ---- */
@@ -537,6 +534,7 @@ static ls_status end_room(worker_room *room, const ls_worker_message *message,
 {
     (void)message;
     (void)out;
+    room->is_ended = true;
     ls_match_stop(match_of(room), now_of(room->all));
     touch(room);
     return LS_OK;
@@ -569,8 +567,8 @@ static ls_status say(worker_room *room, const ls_worker_message *message, ls_ser
 
 static ls_status save(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
-    ls_status status = begin_saving(&room->saving, room->room, message->command.text.bytes,
-                                    now_of(room->all), &out->text);
+    ls_status status = ls_room_saving_begin(&room->saving, room->room, message->command.text.bytes,
+                                            now_of(room->all), &out->text);
     if (status == LS_OK) {
         room->save_id = message->id;
         touch(room);
@@ -708,11 +706,11 @@ static void move_journal(const ls_worker_rooms *all, const char *path,
 static void finish_saving(ls_worker_rooms *all, worker_room *room)
 {
     char moved[LS_WORKER_PATH_BYTES_MAX];
-    if (room->saving.state == SAVING_WRITES) {
-        end_saving(&room->saving);
+    if (room->saving.state == LS_SAVING_WRITES) {
+        ls_room_saving_end(&room->saving);
         report_saved(all, room, room->saving.status, room->saving.why);
     }
-    if (room->saving.state == SAVING_LEFT) {
+    if (room->saving.state == LS_SAVING_LEFT) {
         move_journal(all, room->journal, moved);
         ls_log_line(&all->config.console->log, LS_LOG_INFO, "room %s is saved: %s",
                     room->report.name, moved);
@@ -722,14 +720,14 @@ static void finish_saving(ls_worker_rooms *all, worker_room *room)
 
 static void look_at_saved(ls_worker_rooms *all, worker_room *room)
 {
-    if (room->saving.state != SAVING_WRITES) {
+    if (room->saving.state != LS_SAVING_WRITES) {
         return;
     }
-    saving_state state = look_at_saving(&room->saving, room->room, now_of(all));
-    if (state != SAVING_WRITES) {
+    ls_saving_state state = ls_room_saving_look(&room->saving, room->room, now_of(all));
+    if (state != LS_SAVING_WRITES) {
         touch(room);
     }
-    if (state == SAVING_FAILED) {
+    if (state == LS_SAVING_FAILED) {
         report_saved(all, room, room->saving.status, room->saving.why);
     }
 }
@@ -759,6 +757,7 @@ void ls_worker_rooms_look(ls_worker_rooms *all)
         if (room) {
             look_at_saved(all, room);
             look_for_players(all, room);
+            tell_votes(room);
         }
     }
 }
@@ -796,6 +795,7 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
         if (room && ls_match_state_of(match_of(room)) == LS_MATCH_LOBBY) {
             (void)end_room(room, NULL, NULL);
         } else if (room) {
+            room->is_ended = true;
             ls_match_set_full_text(match_of(room),
                                    "the server is being stopped, and takes no new players");
         }
@@ -809,7 +809,7 @@ static void remove_if_unplayed(const worker_room *room)
     ls_file_facts facts;
     bool is_empty = ls_file_look(room->journal, &facts) && facts.bytes == 0;
     bool is_new = room->game && !ls_room_game_resume(room->game);
-    if (is_empty || (is_new && !room->is_played && room->saving.state == SAVING_NONE &&
+    if (is_empty || (is_new && !room->is_played && room->saving.state == LS_SAVING_NONE &&
                      room->journal[0] != '\0')) {
         (void)remove(room->journal);
     }
@@ -827,6 +827,9 @@ static void on_done(void *user, ls_room *of)
     ls_rooms_close(all->rooms, of);
     room->room = NULL;
     remove_if_unplayed(room);
+    if (room->next > 0) {
+        keep_seats(all, room);
+    }
     send_newest(room, LS_WORKER_GONE);
     finish_saving(all, room);
     destroy_room(room);
@@ -972,6 +975,11 @@ void ls_worker_rooms_destroy(ls_worker_rooms *all)
             ls_rooms_close(all->rooms, room->room);
             destroy_room(room);
         }
+    }
+    while (all->coming) {
+        next_match *coming = all->coming;
+        all->coming = coming->next;
+        ls_release(ls_allocator_heap(), coming);
     }
     ls_rooms_destroy(all->rooms);
     ls_release(ls_allocator_heap(), all);

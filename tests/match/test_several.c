@@ -43,6 +43,7 @@ typedef struct hall {
     bool is_lazy; /* the server takes packets when something is due, as its host does */
     uint32_t events[MATCHES_MAX][EVENT_KINDS];
     uint64_t closing_ns[MATCHES_MAX]; /* when the newest tick was closed */
+    ls_held_seats held;               /* of the match that ended last */
 } hall;
 
 static hall here;
@@ -98,7 +99,8 @@ static void close_hall(void)
 
 TestSuite(several, .fini = close_hall);
 
-static player *add_client(void)
+/* With the seat that it had in a match before, or NULL. */
+static player *add_player(const ls_session_seat *seat)
 {
     cr_assert_lt(here.client_count, CLIENTS_MAX);
     player *client = &here.clients[here.client_count];
@@ -110,10 +112,16 @@ static player *add_client(void)
     config.find_simulation = find_simulation;
     config.make_input = make_input;
     config.user = client;
+    config.seat = seat ? *seat : config.seat;
     ls_packet_sink sink = ls_transport_sink(client->transport);
     cr_assert_eq(ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, NULL),
                  LS_OK);
     return client;
+}
+
+static player *add_client(void)
+{
+    return add_player(NULL);
 }
 
 static void pump_server(void)
@@ -135,6 +143,9 @@ static void pump_server(void)
     while (ls_match_table_next_event(here.table, &happened)) {
         cr_assert_lt(happened.match, ls_match_table_count(here.table));
         here.events[happened.match][happened.event.kind]++;
+        if (happened.event.kind == LS_MATCH_ENDED) {
+            here.held = ls_held_seats_of(ls_match_table_match(here.table, happened.match));
+        }
     }
 }
 
@@ -595,4 +606,143 @@ Test(several, a_table_that_cannot_be_made_leaves_nothing_behind)
         ls_match_table_destroy(table);
         cr_assert_eq(counting.live_blocks, 0);
     }
+}
+
+/* ---- a match that follows another one ---- */
+
+/* Two players play to the end; the seats are held for them in the match that is opened then. Their
+ * own ones go to `seats`. */
+static void play_and_open_next(ls_session_seat seats[2])
+{
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
+    ls_text why = {{0}};
+    open_hall(1, 2, 60);
+    ls_match_table_destroy(here.table);
+    config.match.sim.players = 2;
+    config.match.ticks = 60;
+    config.matches_max = 2;
+    create_table(&config);
+    for (uint32_t i = 0; i < 2; i++) {
+        add_client();
+        run(SECOND / 4);
+    }
+    run(3 * SECOND);
+    expect_perfect(0, 60);
+    for (uint32_t i = 0; i < 2; i++) {
+        const ls_offer *offer = ls_session_offer(here.clients[i].session);
+        cr_assert_eq(offer->slot, i);
+        seats[i].match_id = offer->match_id;
+        memcpy(seats[i].secret, offer->secret, sizeof seats[i].secret);
+    }
+    ls_match_table_close(here.table, 0);
+    config.match.match_id = 2;
+    const ls_match_opening next = {.match = &config.match, .held = &here.held};
+    uint32_t number = 0;
+    cr_assert_eq(ls_match_table_open(here.table, &next, &number, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(number, 1);
+}
+
+static uint32_t seat_of(const player *client)
+{
+    const ls_offer *offer = ls_session_offer(client->session);
+    return offer ? offer->slot : UINT32_MAX;
+}
+
+Test(several, players_get_their_seats_again_in_the_match_that_follows)
+{
+    ls_session_seat seats[2];
+    play_and_open_next(seats);
+    const player *second = add_player(&seats[1]);
+    run(SECOND / 4);
+    const player *first = add_player(&seats[0]);
+    run(SECOND / 2);
+    cr_assert_eq(seat_of(second), 1);
+    cr_assert_eq(seat_of(first), 0);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_RUNNING);
+    run(3 * SECOND);
+    expect_perfect(1, 60);
+}
+
+Test(several, nobody_else_gets_a_seat_that_is_held)
+{
+    ls_session_seat seats[2];
+    play_and_open_next(seats);
+    ls_session_seat forged = seats[0];
+    forged.secret[0] ^= 1;
+    const player *newcomer = add_client();
+    const player *liar = add_player(&forged);
+    run(SECOND / 2);
+    cr_assert_eq(seat_of(newcomer), UINT32_MAX);
+    cr_assert_eq(seat_of(liar), UINT32_MAX);
+    cr_assert_eq(ls_match_seats_open(match(1)), 2);
+    const player *first = add_player(&seats[0]);
+    run(SECOND / 2);
+    cr_assert_eq(seat_of(first), 0);
+}
+
+Test(several, a_seat_that_was_held_long_enough_is_anybodys)
+{
+    ls_session_seat seats[2];
+    play_and_open_next(seats);
+    add_client();
+    run(LS_HELD_SEATS_NS + SECOND);
+    const player *late = add_client();
+    run(SECOND / 2);
+    cr_assert_neq(seat_of(late), UINT32_MAX);
+}
+
+Test(several, a_newcomer_gets_the_seat_of_one_who_was_not_there_at_the_end)
+{
+    ls_session_seat seats[2];
+    play_and_open_next(seats);
+    ls_match_table_close(here.table, 1);
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
+    config.match.sim.players = 2;
+    config.match.match_id = 3;
+    here.held.slot_mask = 2; /* of the second alone */
+    const ls_match_opening next = {.match = &config.match, .held = &here.held};
+    uint32_t number = 0;
+    cr_assert_eq(ls_match_table_open(here.table, &next, &number, NULL), LS_OK);
+    const player *newcomer = add_client();
+    run(SECOND / 4);
+    const player *second = add_player(&seats[1]);
+    run(SECOND / 2);
+    cr_assert_eq(seat_of(newcomer), 0);
+    cr_assert_eq(seat_of(second), 1);
+}
+
+/* ---- matches for the invited ---- */
+
+static void expect_sent_away(const player *client, const char *words)
+{
+    ls_session_event event = {.kind = LS_SESSION_EVENT_SEATED};
+    cr_assert_eq(ls_session_state_of(client->session), LS_SESSION_OVER);
+    cr_assert_null(ls_session_offer(client->session));
+    while (event.kind != LS_SESSION_EVENT_OVER) {
+        cr_assert(ls_session_next_event(client->session, &event));
+    }
+    cr_assert(strstr(event.text.bytes, words), "%s", event.text.bytes);
+}
+
+Test(several, a_newcomer_is_told_why_it_gets_into_no_match_for_the_invited)
+{
+    uint32_t number = 0;
+    open_empty_hall(2);
+    cr_assert_eq(open_match("closed", true, &number), LS_OK);
+    const player *newcomer = add_client();
+    run(SECOND);
+    expect_sent_away(newcomer, "this server has private rooms alone");
+    cr_assert_eq(ls_match_seats_open(match(number)), 1);
+}
+
+Test(several, the_id_of_a_match_for_the_invited_is_no_way_in)
+{
+    uint32_t number = 0;
+    open_empty_hall(2);
+    cr_assert_eq(open_match("closed", true, &number), LS_OK);
+    const ls_session_seat guess = {.match_id = ls_match_config_of(match(number))->match_id};
+    const player *liar = add_player(&guess);
+    run(SECOND);
+    expect_sent_away(liar, "no seat is kept for this player");
+    cr_assert_eq(ls_match_seats_open(match(number)), 1);
 }

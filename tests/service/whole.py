@@ -427,6 +427,13 @@ def test_room_is_private_or_refused():
         service.admin("create", "name=closed", "sim=arena", "private=true")
         client = service.clients[service.join("--connect-wait", "1")]
         assert client.wait(timeout=PATIENCE_S) != 0, "a private room took a newcomer"
+        invite = service.room("closed")["invite"]
+        said = []
+        for name in ("closed", "guessed"):  # who guesses learns nothing
+            code, text = service.ended(service.join(to=invite.replace("/closed", f"/{name}")))
+            assert code == 1 and "it is private, and takes a connect token" in text, (code, text)
+            said.append(text.replace(name, ""))
+        assert said[0] == said[1], said
 
 
 def test_service_is_not_ready_while_a_room_cannot_be_opened():

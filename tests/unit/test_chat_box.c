@@ -46,6 +46,18 @@ Test(chat_box, enter_opens_a_line_and_sends_it)
     cr_expect_not(type("w"));
 }
 
+Test(chat_box, enter_is_the_games_where_it_has_a_use_for_it)
+{
+    box.game_has_enter = true;
+    cr_expect_not(press(LS_KEY_ENTER));
+    cr_expect_not(box.is_open);
+    cr_expect(press(LS_KEY_F4));
+    type("gg");
+    cr_expect(press(LS_KEY_ENTER), "it sends the line that is open");
+    cr_expect(ls_chat_box_pop_said(&box, &said));
+    cr_expect_not(box.is_open);
+}
+
 Test(chat_box, escape_and_an_empty_line_say_nothing)
 {
     press(LS_KEY_ENTER);

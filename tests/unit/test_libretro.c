@@ -338,5 +338,5 @@ Test(libretro, every_button_of_a_pad_has_its_place)
 
 Test(libretro, status_says_the_keys)
 {
-    sim_expect_keys(open_console(&nes), "enter start");
+    sim_expect_keys(open_console(&nes), "start: enter");
 }

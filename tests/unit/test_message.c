@@ -339,7 +339,10 @@ Test(message, notice_has_the_layout_of_the_page)
     message.body.notice = (ls_notice){.kind = LS_NOTICE_UNPAUSED, .tick = 77};
     ls_text_set(&message.body.notice.text, "back");
     expect_layout(&message, WIRE_MESSAGE(29, UVAR(2), U(77, 32), TEXT("back")));
-    expect_read(WIRE_MESSAGE(29, UVAR(3), U(77, 32), TEXT("")), LS_MALFORMED);
+    message.body.notice = (ls_notice){.kind = LS_NOTICE_NEXT, .tick = 77};
+    ls_text_set(&message.body.notice.text, "a: b");
+    expect_layout(&message, WIRE_MESSAGE(29, UVAR(3), U(77, 32), TEXT("a: b")));
+    expect_read(WIRE_MESSAGE(29, UVAR(4), U(77, 32), TEXT("")), LS_MALFORMED);
 }
 
 Test(message, lag_has_the_layout_of_the_page)

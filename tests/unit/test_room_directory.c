@@ -45,6 +45,22 @@ Test(room_directory, a_room_that_was_opened_again_has_its_new_match)
     cr_assert_eq(ls_room_directory_find(directory, "a"), 3);
 }
 
+/* A token for that match is good for no other one. */
+Test(room_directory, players_of_the_match_before_come_back_to_the_room_that_plays_the_next)
+{
+    ls_room_directory_note(directory, "a", 1, 3, true);
+    ls_room_directory_note(directory, "a", 1, 3, false);
+    ls_room_directory_note(directory, "a", 2, 3, true);
+    cr_assert_eq(ls_room_directory_find_match(directory, 1), 3);
+    cr_assert_eq(ls_room_directory_find_match(directory, 2), 3);
+    cr_assert_eq(ls_room_directory_find_match(directory, 0), UINT32_MAX);
+    cr_assert_eq(ls_room_directory_find(directory, "0000000000000001"), UINT32_MAX);
+    ls_room_directory_note(directory, "a", 3, 3, true);
+    cr_assert_eq(ls_room_directory_find_match(directory, 1), UINT32_MAX);
+    ls_room_directory_note(directory, "a", 0, 3, true);
+    cr_assert_eq(ls_room_directory_find_match(directory, 2), UINT32_MAX);
+}
+
 Test(room_directory, a_room_that_is_to_go_on_is_expected_until_it_does)
 {
     ls_room_directory_note(directory, "a", 7, 0, false);

@@ -73,12 +73,12 @@ Test(room_settings, a_room_is_private_or_not_in_words_that_are_known)
 Test(room_settings, json_reads_back_and_takes_numbers_and_booleans)
 {
     const char *text = "{\"players\":4,\"late\":\"wait\",\"find-causes\":false,"
-                       "\"param\":[\"size=3\",\"walls=on\"]}";
+                       "\"param\":[\"size=3\",\"walls=on\"],\"rotation\":[\"a=1\",\"a=1\"]}";
     ls_json *json = ls_json_parse(text, strlen(text));
     cr_assert_eq(ls_room_settings_read(json, &settings, &why), LS_OK, "%s", why.bytes);
     cr_assert_str_eq(ls_room_settings_find(&settings, "players"), "4");
     cr_assert_str_eq(ls_room_settings_find(&settings, "find-causes"), "off");
-    cr_assert_eq(settings.count, 5);
+    cr_assert_eq(settings.count, 7);
     ls_json_destroy(json);
     json = ls_json_create();
     ls_room_settings_write(&settings, json);
@@ -112,4 +112,17 @@ Test(room_settings, join_timeout_is_a_number_of_seconds_within_a_day)
     cr_assert_eq(ls_room_settings_set(&settings, "join-timeout", "soon", &why), LS_OK);
     cr_assert_eq(ls_room_settings_join_timeout(&settings, &seconds, &why), LS_BAD_ARGUMENT);
     cr_assert(strstr(why.bytes, "soon"));
+}
+
+Test(room_settings, the_name_is_taken_out_and_the_order_of_the_others_stays)
+{
+    char name[LS_ROOM_NAME_BYTES_MAX] = "";
+    cr_assert_eq(set("name", "cup"), LS_OK);
+    cr_assert_eq(set("rotation", "map=a"), LS_OK);
+    cr_assert_eq(set("rotation", "map=b"), LS_OK);
+    cr_assert_eq(ls_room_settings_pop_name(&settings, name, &why), LS_OK);
+    cr_assert_str_eq(name, "cup");
+    cr_assert_eq(settings.count, 2);
+    cr_assert_str_eq(settings.rows[0].value, "map=a");
+    cr_assert_str_eq(settings.rows[1].value, "map=b");
 }

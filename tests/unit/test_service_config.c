@@ -147,6 +147,25 @@ Test(service_config, lists_of_folders_and_of_code_have_a_line_for_each)
     expect_refused("[match]\nlate = [\"wait\"]\n", "takes a text, a number, true or false");
 }
 
+Test(service_config, a_rotation_is_a_list_of_matches)
+{
+    cr_assert_eq(parse("[[rooms]]\nname = \"a\"\nnext = \"vote\"\nturn = 2\n"
+                       "rotation = [\"map=/m size=3\", \"map=b\"]\n"),
+                 0, "%s", fault(0));
+    const ls_room_settings *settings = &config.groups[0].settings;
+    cr_assert_eq(settings->count, 4);
+    cr_expect_str_eq(ls_room_settings_find(settings, "next"), "vote");
+    cr_expect_str_eq(ls_room_settings_find(settings, "turn"), "2");
+    cr_expect_str_eq(ls_room_settings_find(settings, "rotation"), "map=/m size=3");
+    char *params = ls_service_config_params(&config); /* its files may be anywhere */
+    cr_expect_str_eq(params, "map=/m\nsize=3\nmap=b\n");
+    ls_release(ls_allocator_heap(), params);
+    expect_refused("[[rooms]]\nname = \"a\"\nrotation = \"map=b\"\n",
+                   "rotation takes a list of matches in quotes");
+    expect_refused("[[rooms]]\nname = \"a\"\nrotations = 3\n", "did you mean 'rotation'?");
+    expect_refused("[match]\nrotation = [\"map=b\"]\n", "takes a text");
+}
+
 Test(service_config, rooms_need_names_that_are_good_and_their_own)
 {
     expect_refused("[[rooms]]\nopen = 1\n", "need a name");

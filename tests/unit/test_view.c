@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulations/spring/spring.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct fake {
     const char *waiting; /* the words to it */
     const char *alarm;
     bool asks_ready;
+    bool game_has_enter;
 } fake;
 
 static fake source;
@@ -49,6 +51,7 @@ static void fill_hud(void *user, ls_hud_model *hud)
     hud->alpha = from->is_record ? 0 : LS_FIXED_HALF;
     hud->is_selecting = true;
     hud->asks_ready = from->asks_ready;
+    hud->game_has_enter = from->game_has_enter;
     hud->owner = 1;
     hud->first_tick = 10;
     hud->last_tick = 50;
@@ -619,6 +622,38 @@ Test(view, keys_of_a_line_do_not_reach_the_game_and_it_is_shown)
     cr_expect_not(ls_view_pop_requests(view).wants_close, "Escape closes the line alone");
     frame(FRAME_NS);
     cr_expect_eq(scene.hud.chat_count, 0);
+}
+
+static uint32_t start_on_enter(const ls_sim_config *config, const void *state, uint32_t slot,
+                               const ls_controls *controls, uint8_t *bytes)
+{
+    (void)config;
+    (void)state;
+    (void)slot;
+    bytes[0] = ls_key_is_in(controls->keys_held, LS_KEY_ENTER) ? 8 : 0;
+    controls->memory[0]++;
+    bytes[1] = controls->memory[0];
+    return 2;
+}
+
+Test(view, enter_reaches_a_game_that_has_a_use_for_it)
+{
+    ls_simulation game = *ls_spring_simulation();
+    ls_sim_config config = ls_sim_config_default(&game);
+    cr_expect_not(ls_game_uses_key(keep_instance(&game, &config), 0, LS_KEY_ENTER));
+    game.control = start_on_enter;
+    cr_expect(ls_game_uses_key(keep_instance(&game, &config), 0, LS_KEY_ENTER));
+    cr_expect_not(ls_game_uses_key(keep_instance(&game, &config), 0, LS_KEY_X));
+    game.control = NULL;
+    cr_expect_not(ls_game_uses_key(keep_instance(&game, &config), 0, LS_KEY_ENTER));
+    show(false);
+    source.game_has_enter = true;
+    frame(FRAME_NS);
+    press(LS_KEY_ENTER);
+    cr_expect(ls_key_is_in(ls_view_next_controls(view)->keys_pressed, LS_KEY_ENTER));
+    cr_expect_not(ls_view_is_typing(view));
+    press(LS_KEY_F4);
+    cr_expect(ls_view_is_typing(view));
 }
 
 Test(view, what_was_said_stands_above_the_keys_for_a_while)

@@ -90,7 +90,7 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
 
 /* ---- pictures ---- */
 
-/* What nobody would want in a picture, as small as it may be. */
+/* A mistake that a person would see, as small as it may be. */
 static void plant(const char *mistake, ls_scene *scene)
 {
     if (strcmp(mistake, "shifted") == 0) {
@@ -131,7 +131,8 @@ static void paint(const char *folder, const ls_simulation *simulation, const ls_
     static uint32_t pixels[WIDTH * HEIGHT];
     ls_canvas canvas = {pixels, WIDTH, HEIGHT};
     stage shown = {play(simulation, TICKS - 1), play(simulation, TICKS)};
-    ls_view_config config = {.source = {&shown, fill_hud, draw, NULL}, .interpolates = true};
+    ls_view_config config = {
+        .source = {&shown, fill_hud, draw, NULL}, .interpolates = true, .has_chat = true};
     ls_view *view = NULL;
     ls_scene scene = {0};
     if (ls_view_create(&config, ls_allocator_heap(), &view) != LS_OK ||

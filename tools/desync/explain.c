@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/explain.h"
 
 #include "lockstep/common/loader/plugin_crash.h"
@@ -8,7 +7,6 @@
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A bundle holds three states, compressed or not, and little else. */
@@ -125,24 +123,14 @@ static void simulate(explanation *made)
 
 /* ---- reports ---- */
 
-typedef void (*report_writer)(FILE *file, const explain_report *report);
-
-static ls_status write_report(const char *path, report_writer writer, const explain_report *report,
-                              ls_text *why)
+static void write_text(FILE *file, const void *report)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (file) {
-        writer(file, report);
-    }
-    if (!file || fclose(file) != 0) {
-        free(text);
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    ls_status status = ls_output_write_bytes(path, "report", text, bytes, why);
-    free(text);
-    return status;
+    explain_report_write_text(file, report);
+}
+
+static void write_html(FILE *file, const void *report)
+{
+    explain_report_write_html(file, report);
 }
 
 static ls_status write_reports(const explanation *made, const explain_code_places *places,
@@ -153,10 +141,10 @@ static ls_status write_reports(const explanation *made, const explain_code_place
                                    &made->reproductions, &made->chain};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
-        status = write_report("-", explain_report_write_text, &report, why);
+        status = explain_report_save("-", write_text, &report, why);
     }
     if (status == LS_OK && config->html_path) {
-        status = write_report(config->html_path, explain_report_write_html, &report, why);
+        status = explain_report_save(config->html_path, write_html, &report, why);
     }
     if (status == LS_OK && config->json_path) {
         status = explain_report_write_json(&report, config->json_path, why);

@@ -1,7 +1,29 @@
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/report.h"
 
+#include "lockstep/common/system/output.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+ls_status explain_report_save(const char *path, explain_writer writer, const void *content,
+                              ls_text *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (file) {
+        writer(file, content);
+    }
+    if (!file || fclose(file) != 0) {
+        free(text);
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
+    ls_status status = ls_output_write_bytes(path, "report", text, bytes, why);
+    free(text);
+    return status;
+}
 
 void explain_report_input_text(const ls_slot_input *input,
                                char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])
@@ -140,6 +162,9 @@ void explain_sheet_begin(explain_sheet *sheet, const char *heading, const explai
     sheet->has_rows = columns[0].name[0] == '\0' && columns[1].name[0] == '\0'; /* no names */
     if (sheet->html) {
         ls_html_begin(sheet->html, "details");
+        if (sheet->is_open) {
+            ls_html_attribute(sheet->html, "open", "");
+        }
         ls_html_element(sheet->html, "summary", NULL, heading ? heading : "Summary");
         ls_html_begin(sheet->html, "table");
     } else if (heading) {

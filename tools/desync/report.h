@@ -24,6 +24,7 @@ typedef struct explain_sheet {
     ls_html *html; /* NULL: text */
     const explain_column *columns;
     bool has_rows; /* the names of the columns come with the first row */
+    bool is_open;  /* on a page: the table is not folded */
 } explain_sheet;
 
 /* On a page the table is folded under its heading. `heading` may be NULL. `columns` end with one
@@ -44,6 +45,12 @@ typedef struct explain_report {
     const explain_chain *chain;
 } explain_report;
 
+/* Saves the writer's text to a file, or to standard output for "-". IO or NO_MEMORY. */
+typedef void (*explain_writer)(FILE *file, const void *content);
+ls_status explain_report_save(const char *path, explain_writer writer, const void *content,
+                              ls_text *why);
+
+const char *explain_report_style(void); /* of a page */
 void explain_report_write_text(FILE *file, const explain_report *report);
 void explain_report_write_html(FILE *file, const explain_report *report);
 

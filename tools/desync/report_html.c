@@ -24,6 +24,11 @@ static const char style[] =
     "border-radius:.3rem}.wide{overflow-x:auto}.note{opacity:.75}svg text{font:12px "
     "system-ui,sans-serif;fill:currentColor}" EXPLAIN_PICTURE_STYLE;
 
+const char *explain_report_style(void)
+{
+    return style;
+}
+
 /* ---- timeline: a row a machine, a cell a state ---- */
 
 static void write_label(ls_html *html, uint32_t x, uint32_t y, const char *text)

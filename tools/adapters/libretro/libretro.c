@@ -254,11 +254,11 @@ static void status(const ls_sim_config *config, const void *state, uint32_t slot
 {
     (void)state;
     if (slot < config->players) {
-        ls_status_push(list,
-                       (ls_status_line){.kind = LS_STATUS_KEYS,
-                                        .text = {"arrows or WASD   space A   left control B   "
-                                                 "Z Y   X X   Q L   E R   enter start   "
-                                                 "backspace select"}});
+        ls_status_push(
+            list,
+            (ls_status_line){.kind = LS_STATUS_KEYS,
+                             .text = {"arrows or WASD   A: space   B: left control   Y: Z   "
+                                      "X: X   L: Q   R: E   start: enter   select: backspace"}});
     }
 }
 
