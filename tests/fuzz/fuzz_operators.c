@@ -1,5 +1,5 @@
-/* Fuzzes the file of operators of a service: any text. Whoever is in it has a name and a token of
- * its own, and is found by it alone. */
+/* Fuzzes the file of operators of a service: any text. Each operator in it has a name and a token
+ * of its own, and is found by it alone. */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/server/control/operators.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
