@@ -262,6 +262,7 @@ static void send_newest(worker_room *room, ls_worker_message_kind kind)
     memset(message, 0, sizeof *message);
     message->kind = kind;
     message->id = kind == LS_WORKER_GONE ? room->next : 0;
+    message->is_unplayed = !room->is_played;
     message->report = room->report;
     all->config.notify(all->config.user, message);
 }
@@ -419,6 +420,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
         return LS_NO_MEMORY;
     }
     room->all = all;
+    room->is_played = !message->is_unplayed;
     room->plan = message->command.settings;
     room->report.worker = all->config.settings->worker;
     room->report.opened_unix_ms = ls_clock_unix_ms();
@@ -802,15 +804,15 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
-/* Else whoever comes and says nothing fills the disk. One that was gone on with may hold what was
- * played before. One in which nothing is, since the disk was full, would be no journal. */
+/* Else whoever comes and says nothing fills the disk. A file in which nothing is, since the disk
+ * was full, would be no journal. */
 static void remove_if_unplayed(const worker_room *room)
 {
     ls_file_facts facts;
     bool is_empty = ls_file_look(room->journal, &facts) && facts.bytes == 0;
-    bool is_new = room->game && !ls_room_game_resume(room->game);
-    if (is_empty || (is_new && !room->is_played && room->saving.state == LS_SAVING_NONE &&
-                     room->journal[0] != '\0')) {
+    bool is_unplayed =
+        !room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0] != '\0';
+    if (is_empty || is_unplayed) {
         (void)remove(room->journal);
     }
 }
