@@ -39,7 +39,10 @@ static bool read_host(const char *address, char host[LS_BAN_WHAT_BYTES])
     bool has_port = colon && !is_bare && (address[0] != '[' || colon[-1] == ']');
     int bytes = has_port ? (int)(colon - address) : (int)strlen(address);
     int written = snprintf(host, LS_BAN_WHAT_BYTES, is_bare ? "[%.*s]" : "%.*s", bytes, address);
-    return bytes > 0 && written < (int)LS_BAN_WHAT_BYTES &&
+    size_t open = host[0] == '[' ? 1 : 0;
+    size_t inside = strcspn(host + open, "[]");
+    bool is_whole = strlen(host + open + inside) == open; /* a bracket at each end, or none */
+    return bytes > 0 && written < (int)LS_BAN_WHAT_BYTES && is_whole &&
            strspn(host, "0123456789abcdefABCDEF.:[]%") == strlen(host);
 }
 

@@ -497,10 +497,21 @@ static void room_waits(ls_room_keeper *keeper, ls_registered_room *room, const c
     }
 }
 
+/* The disk was full from its opening on. */
+static bool is_nothing_left(const ls_registered_room *room)
+{
+    ls_file_facts facts;
+    return ls_file_look(room->journal, &facts) && facts.bytes == 0;
+}
+
 static void on_refusal(ls_room_keeper *keeper, ls_registered_room *room,
                        const ls_service_result *result)
 {
     if (result->status == LS_ALREADY_OVER) {
+        forget_room(keeper, room);
+    } else if (room->is_kept && is_nothing_left(room)) {
+        fail_room(keeper, room, "is given up: nothing of it could be written to its journal");
+        (void)remove(room->journal);
         forget_room(keeper, room);
     } else if (room->is_kept) {
         room_waits(keeper, room, result->text.bytes);

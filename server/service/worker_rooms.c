@@ -804,10 +804,15 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
-/* Else whoever comes and says nothing fills the disk. */
+/* Else whoever comes and says nothing fills the disk. A file in which nothing is, since the disk
+ * was full, would be no journal. */
 static void remove_if_unplayed(const worker_room *room)
 {
-    if (!room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0]) {
+    ls_file_facts facts;
+    bool is_empty = ls_file_look(room->journal, &facts) && facts.bytes == 0;
+    bool is_unplayed =
+        !room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0] != '\0';
+    if (is_empty || is_unplayed) {
         (void)remove(room->journal);
     }
 }

@@ -101,6 +101,10 @@ def test_match_is_seen_from_its_room_to_its_end():
         assert later.events[0]["number"] == numbers[3]
 
 
+def rooms_of(service):
+    return json.loads(service.ask("GET", API + "/rooms")[2])["rooms"]
+
+
 def test_rooms_are_made_and_ended_on_demand():
     with Service("") as service:
         ask = Caller(service)
@@ -439,8 +443,11 @@ def test_service_is_not_ready_while_a_room_cannot_be_opened():
         journals.rename(service.folder / "elsewhere")
         for _ in range(2):
             service.join("--ticks", "3000", "--reconnect", "1")
-        wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 503, "no readiness")
-        assert "no room of 'pair' can be opened" in service.ask("GET", "/readyz", token=None)[2]
+        # The folder may be missed before a room is.
+        status, _, text = wait_for(
+            lambda: (reply := service.ask("GET", "/readyz", token=None)) and
+            "no room of 'pair' can be opened" in reply[2] and reply, "no readiness")
+        assert status == 503, text
         (service.folder / "elsewhere").rename(journals)
         wait_for(lambda: service.ask("GET", "/readyz", token=None)[0] == 200, "readiness again")
 
@@ -636,6 +643,23 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
             assert service.room("pair-1") is None
         assert service.ended(0)[0] == 1
         wait_for(lambda: (journal.parent / "uploaded" / journal.name).exists(), "now it is as well")
+
+
+def test_room_whose_journal_has_nothing_is_given_up():
+    with Service(ONE_PAIR) as service:
+        service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
+        names = [pathlib.Path(f"/proc/{worker['pid']}/cmdline") for worker in workers]
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        wait_for(lambda: not any(name.exists() and name.read_bytes() for name in names),
+                 "workers without a service to write their journals and go")
+        journal = next((service.folder / "journals").glob("*pair-1*.journal"))
+        journal.write_bytes(b"")  # as on a disk that was full when it was opened
+        service.start()
+        wait_for(lambda: not journal.exists(), "the journal goes")
+        wait_for(lambda: list((service.folder / "journals").glob("*.journal")),
+                 "another room in its place")
+        assert "pair-1 is given up" in service.log(), service.log()
 
 
 def sockets_of_a_unit():

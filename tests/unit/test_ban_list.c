@@ -94,7 +94,8 @@ Test(ban_list, what_is_nobody_is_refused)
         uint32_t kind;
         const char *what;
     } wrong[] = {{LS_BAN_ADDRESS, ""},      {LS_BAN_ADDRESS, "example.org"},
-                 {LS_BAN_ADDRESS, ":7300"}, {LS_BAN_ACCOUNT, "ann"},
+                 {LS_BAN_ADDRESS, ":7300"}, {LS_BAN_ADDRESS, "0:db8::1]:7"},
+                 {LS_BAN_ADDRESS, "[::1"},  {LS_BAN_ACCOUNT, "ann"},
                  {LS_BAN_ACCOUNT, "-1"},    {LS_BAN_NAME, ""},
                  {LS_BAN_NAME, "\x01\x02"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

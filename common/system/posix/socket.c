@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    LISTEN_BACKLOG = 128,
+    LISTEN_BACKLOG = 4096, /* a burst waits in the queue, or its clients ask again after a second */
 };
 
 ls_status ls_socket_pair(int sockets[2])
