@@ -66,7 +66,8 @@ with FakeService(PROGRAM) as service, browser.Browser() as page:
     assert page.run("boos") == 0
 
     # Trends of the last ten minutes: a line each, with what it is now.
-    line = "document.querySelectorAll('#trend-lines polyline')[{}].getAttribute('points').split(' ')"
+    line = ("document.querySelectorAll('#trend-lines polyline')[{}].getAttribute('points')"
+            ".split(' ')")
     page.wait_for(line.format(0) + ".length >= 2")
     captions = page.run("[...document.querySelectorAll('#trend-lines figcaption')]"
                         ".map((one) => one.textContent)")
