@@ -1,13 +1,12 @@
-#define _GNU_SOURCE
 #include "lockstep/common/loader/plugin_contents.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/loader/plugin_sections.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
 
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,98 +69,6 @@ uint64_t ls_plugin_contents_hash(const ls_plugin_contents *file)
     return hash;
 }
 
-/* ---- sections ---- */
-
-typedef struct section {
-    const char *bytes; /* NULL: there is none */
-    size_t size;
-} section;
-
-static bool read_header(const ls_plugin_contents *file, const ElfW(Ehdr) * elf, size_t index,
-                        ElfW(Shdr) * out)
-{
-    uint64_t at = elf->e_shoff + (uint64_t)index * sizeof *out;
-    if (elf->e_shoff > file->size || at > file->size || file->size - at < sizeof *out) {
-        return false;
-    }
-    memcpy(out, file->bytes + at, sizeof *out);
-    return out->sh_type == SHT_NOBITS ||
-           (out->sh_offset <= file->size && out->sh_size <= file->size - out->sh_offset);
-}
-
-/* The first section of this name that lies in the file as it is. */
-static section find_section(const ls_plugin_contents *file, const char *name)
-{
-    const section none = {NULL, 0};
-    ElfW(Ehdr) elf;
-    ElfW(Shdr) names;
-    if (file->size < sizeof elf) {
-        return none;
-    }
-    memcpy(&elf, file->bytes, sizeof elf);
-    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_shentsize != sizeof(ElfW(Shdr)) ||
-        !read_header(file, &elf, elf.e_shstrndx, &names)) {
-        return none;
-    }
-    for (size_t i = 0; i < elf.e_shnum; i++) {
-        ElfW(Shdr) header;
-        size_t size = strlen(name) + 1;
-        if (read_header(file, &elf, i, &header) && header.sh_name < names.sh_size &&
-            names.sh_size - header.sh_name >= size && header.sh_type != SHT_NOBITS &&
-            !(header.sh_flags & SHF_COMPRESSED) &&
-            memcmp(file->bytes + names.sh_offset + header.sh_name, name, size) == 0) {
-            return (section){(const char *)file->bytes + header.sh_offset, header.sh_size};
-        }
-    }
-    return none;
-}
-
-/* NULL when the text does not end within its section. */
-static const char *text_at(const section *texts, uint64_t at)
-{
-    bool is_whole = at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
-    return is_whole ? texts->bytes + at : NULL;
-}
-
-/* The next text of a section that ends with NUL; NULL behind the last one. */
-static const char *next_text(const section *texts, const char *text)
-{
-    size_t at = text ? (size_t)(text - texts->bytes) + strlen(text) + 1 : 0;
-    return text_at(texts, at);
-}
-
-/* ---- what it gets from others ---- */
-
-void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
-                                void *user)
-{
-    section symbols = find_section(file, ".dynsym");
-    section names = find_section(file, ".dynstr");
-    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
-        ElfW(Sym) symbol;
-        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        const char *name = text_at(&names, symbol.st_name);
-        if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
-            on_name(user, name);
-        }
-    }
-}
-
-void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
-                               void *user)
-{
-    section entries = find_section(file, ".dynamic");
-    section names = find_section(file, ".dynstr");
-    for (size_t i = 0; i < entries.size / sizeof(ElfW(Dyn)); i++) {
-        ElfW(Dyn) entry;
-        memcpy(&entry, entries.bytes + i * sizeof entry, sizeof entry);
-        const char *name = entry.d_tag == DT_NEEDED ? text_at(&names, entry.d_un.d_val) : NULL;
-        if (name) {
-            on_name(user, name);
-        }
-    }
-}
-
 bool ls_plugin_contents_is_of_language(const char *library)
 {
     static const char *const beginnings[] = {
@@ -191,9 +98,9 @@ static bool has_word(const char *list, const char *word, size_t size)
 
 void ls_plugin_contents_compiler(const ls_plugin_contents *file, ls_text *out)
 {
-    section comment = find_section(file, ".comment");
+    ls_plugin_section comment = ls_plugin_section_find(file, ".comment");
     ls_text_set(out, "%s", "");
-    for (const char *text = NULL; (text = next_text(&comment, text));) {
+    for (const char *text = NULL; (text = ls_plugin_section_next(&comment, text));) {
         if (text[0] != '\0' && !strstr(out->bytes, text)) {
             ls_text_add(out, "%s%s", out->bytes[0] != '\0' ? ", " : "", text);
         }
@@ -233,13 +140,13 @@ static void add_flags(ls_text *out, const char *text)
 
 void ls_plugin_contents_flags(const ls_plugin_contents *file, ls_text *out)
 {
-    section producers = find_section(file, ".debug_str");
-    section command = find_section(file, ".GCC.command.line");
+    ls_plugin_section producers = ls_plugin_section_find(file, ".debug_str");
+    ls_plugin_section command = ls_plugin_section_find(file, ".GCC.command.line");
     ls_text_set(out, "%s", "");
-    for (const char *text = NULL; (text = next_text(&command, text));) {
+    for (const char *text = NULL; (text = ls_plugin_section_next(&command, text));) {
         add_flags(out, text);
     }
-    for (const char *text = NULL; (text = next_text(&producers, text));) {
+    for (const char *text = NULL; (text = ls_plugin_section_next(&producers, text));) {
         bool is_producer = starts_with(text, "GNU C") || starts_with(text, "GNU GIMPLE") ||
                            strstr(text, "clang version");
         if (is_producer) {
@@ -256,12 +163,26 @@ static bool is_of_name(char byte)
            (byte >= '0' && byte <= '9');
 }
 
+/* From `at` on; NULL behind the last one. */
+static const uint8_t *find_bytes(const uint8_t *at, const uint8_t *end, const char *text,
+                                 size_t size)
+{
+    while ((size_t)(end - at) >= size &&
+           (at = memchr(at, text[0], (size_t)(end - at) - size + 1))) {
+        if (memcmp(at, text, size) == 0) {
+            return at;
+        }
+        at++;
+    }
+    return NULL;
+}
+
 /* Whether the file has this text, ending with NUL, and not as the end of a longer name. */
 static bool has_text(const ls_plugin_contents *file, const char *text, size_t size)
 {
     const uint8_t *at = file->bytes;
     const uint8_t *end = file->bytes + file->size;
-    while ((at = memmem(at, (size_t)(end - at), text, size))) {
+    while ((at = find_bytes(at, end, text, size))) {
         if (at > file->bytes && !is_of_name((char)at[-1]) && at + size < end && at[size] == '\0') {
             return true;
         }
@@ -336,10 +257,10 @@ static void add_data_file(ls_text *out, const char *path)
 
 void ls_plugin_contents_data(const ls_plugin_contents *file, ls_text *out)
 {
-    section constants = find_section(file, ".rodata");
+    ls_plugin_section constants = ls_plugin_section_find(file, ".rodata");
     uint32_t looked_for = 0;
     ls_text_set(out, "%s", "");
-    for (const char *text = NULL; (text = next_text(&constants, text));) {
+    for (const char *text = NULL; (text = ls_plugin_section_next(&constants, text));) {
         if (may_be_file(text, strlen(text)) && looked_for++ < DATA_FILES_MAX) {
             add_data_file(out, text);
         }

@@ -22,7 +22,8 @@ struct ls_event_loop {
     uv_loop_t uv;
     const ls_allocator *allocator;
     ls_clock clock;
-    int descriptor;         /* stands for all that libuv waits for */
+    int descriptor;         /* stands for all that libuv waits for; -1: there is none */
+    uv_timer_t patience;    /* where there is none: libuv waits until then */
     ls_loop_source *alarms; /* alarms and tick timers */
     uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
     uint64_t idle_ns;
@@ -87,6 +88,7 @@ ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **lo
         return LS_IO;
     }
     uv_unref((uv_handle_t *)&made->has_alarms);
+    uv_timer_init(&made->uv, &made->patience);
     made->allocator = allocator;
     made->clock = ls_clock_system();
     made->descriptor = uv_backend_fd(&made->uv);
@@ -250,7 +252,7 @@ ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handl
     if (!made) {
         return LS_NO_MEMORY;
     }
-    if (uv_poll_init(&loop->uv, &made->handle.poll, descriptor) != 0) {
+    if (uv_poll_init_socket(&loop->uv, &made->handle.poll, (uv_os_sock_t)descriptor) != 0) {
         ls_release(loop->allocator, made);
         return LS_IO;
     }
@@ -390,6 +392,34 @@ static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
     return due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
 }
 
+static void on_patience(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+/* Where no descriptor stands for the loop libuv waits itself, in whole milliseconds, and does what
+ * there is. It calls its timers before it waits: one that was due by then has to come again, or the
+ * waiting has no end. */
+static void run_until_alarm(ls_event_loop *loop, uint64_t time_ns)
+{
+    uint64_t began_ns = ls_event_loop_now_ns(loop);
+    uint64_t patience_ns = LS_MIN(time_ns, alarm_patience_ns(loop, began_ns));
+    if (loop->leave.call) {
+        loop->leave.call(loop->leave.user, began_ns);
+    }
+    if (patience_ns == UINT64_MAX) {
+        uv_timer_stop(&loop->patience);
+    } else {
+        uv_update_time(&loop->uv);
+        uv_timer_start(&loop->patience, on_patience, 1 + (patience_ns - 1) / LS_NS_PER_MS, 1);
+    }
+    uv_run(&loop->uv, patience_ns == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    if (loop->enter.call) {
+        loop->enter.call(loop->enter.user, began_ns);
+    }
+    loop->idle_ns += patience_ns > 0 ? ls_event_loop_now_ns(loop) - began_ns : 0;
+}
+
 /* Until something is ready, an alarm is due or `uv_ns` are over; whether libuv has something to do.
  */
 static bool wait(ls_event_loop *loop, uint64_t uv_ns)
@@ -445,7 +475,9 @@ LS_TICK_CODE static void run(ls_event_loop *loop, uint64_t until_ns)
         if (uv_ns == 0 && !uv_loop_alive(&loop->uv)) {
             break;
         }
-        if (uv_ns == 0 || wait(loop, LS_MIN(uv_ns, time_ns))) {
+        if (loop->descriptor < 0) {
+            run_until_alarm(loop, time_ns);
+        } else if (uv_ns == 0 || wait(loop, LS_MIN(uv_ns, time_ns))) {
             uv_run(&loop->uv, UV_RUN_NOWAIT);
         }
         call_alarms(loop);

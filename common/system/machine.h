@@ -19,6 +19,8 @@ uint64_t ls_machine_memory_bytes(void);
 /* The variables of this process, "NAME=value", NULL last; until one is changed. */
 const char *const *ls_machine_variables(void);
 
+void ls_machine_set_variable(const char *name, const char *value);
+
 /* The file that this program was started from; false: not known, or longer. */
 bool ls_machine_program_path(char *path, size_t capacity);
 

@@ -15,10 +15,9 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/enet/enet_datagram.h"
+#include "lockstep/protocol/enet/enet_ends.h"
 
-#include <enet/enet.h>
 #include <enet/time.h>
 
 enum {
@@ -63,10 +62,8 @@ ls_status ls_enet_wire_create(const ls_allocator *allocator, ls_enet_wire **out)
     if (!wire) {
         return LS_NO_MEMORY;
     }
-    int ends[2];
-    /* Of messages, which ignore the address that ENet gives. */
-    if (enet_initialize() != 0 ||
-        ls_socket_message_pair(ends, ENET_HOST_SEND_BUFFER_SIZE) != LS_OK) {
+    ENetSocket ends[2];
+    if (enet_initialize() != 0 || !ls_enet_ends_open(ends)) {
         ls_release(allocator, wire);
         return LS_IO;
     }
@@ -110,18 +107,9 @@ struct ls_enet_channel {
     enet_uint32 collected; /* of the datagrams that the host has sent */
 };
 
-static const ENetAddress nowhere = {.host = ENET_HOST_ANY, .port = 1};
-
 static ENetPeer *peer_of(const ls_enet_channel *channel)
 {
     return &channel->host->peers[OTHER];
-}
-
-static int ENET_CALLBACK on_receiving(ENetHost *host, ENetEvent *event)
-{
-    (void)event;
-    host->receivedAddress = nowhere;
-    return 0;
 }
 
 /* ENet lives by the wall clock. When that is set, every connection would time out or stand still:
@@ -217,7 +205,7 @@ static bool shake_hands(ls_enet_channel *channel, uint64_t now_ns)
         0,                      /* their acknowledgements come */
     };
     const enet_uint32 now_ms = (enet_uint32)(now_ns / LS_NS_PER_MS);
-    (void)enet_host_connect(channel->host, &nowhere, CHANNEL_COUNT, 0);
+    (void)enet_host_connect(channel->host, &ls_enet_everybody, CHANNEL_COUNT, 0);
     for (size_t i = 0; i < sizeof before_now_ms / sizeof before_now_ms[0]; i++) {
         enet_time_set(now_ms - before_now_ms[i]);
         service_alone(channel);
@@ -238,10 +226,8 @@ static ENetHost *make_host(const ls_enet_wire *wire)
     if (host) {
         enet_socket_destroy(host->socket);
         host->socket = wire->inside;
-        host->intercept = on_receiving;
         host->mtu = LS_ENET_DATAGRAM_BYTES_MAX;
-        host->maximumPacketSize = LS_PACKET_BYTES_MAX;
-        host->maximumWaitingData = LS_WAITING_BYTES_MAX;
+        ls_enet_ends_hold(host);
         enet_peer_reset(&host->peers[CALLER]); /* it has the mtu now, and asks for it */
     }
     return host;

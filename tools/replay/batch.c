@@ -463,7 +463,7 @@ static ls_status create_processes(batch *all)
     char threads[16];
     all->process_count = processes_for(all);
     snprintf(threads, sizeof threads, "%" PRIu32, all->process_count);
-    setenv("UV_THREADPOOL_SIZE", threads, 1);
+    ls_machine_set_variable("UV_THREADPOOL_SIZE", threads);
     all->processes =
         ls_allocate_array(ls_allocator_heap(), all->process_count, sizeof *all->processes);
     all->verdicts = ls_allocate_array(ls_allocator_heap(), all->list.count, sizeof *all->verdicts);

@@ -2,6 +2,7 @@
 #include "lockstep/common/system/machine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,6 +43,11 @@ const char *const *ls_machine_variables(void)
 {
     static const char *const none = NULL;
     return environ ? (const char *const *)environ : &none;
+}
+
+void ls_machine_set_variable(const char *name, const char *value)
+{
+    (void)setenv(name, value, 1);
 }
 
 bool ls_machine_program_path(char *path, size_t capacity)

@@ -1,0 +1,88 @@
+#include "lockstep/common/loader/plugin_sections.h"
+
+#include <link.h>
+#include <string.h>
+
+static bool read_header(const ls_plugin_contents *file, const ElfW(Ehdr) * elf, size_t index,
+                        ElfW(Shdr) * out)
+{
+    uint64_t at = elf->e_shoff + (uint64_t)index * sizeof *out;
+    if (elf->e_shoff > file->size || at > file->size || file->size - at < sizeof *out) {
+        return false;
+    }
+    memcpy(out, file->bytes + at, sizeof *out);
+    return out->sh_type == SHT_NOBITS ||
+           (out->sh_offset <= file->size && out->sh_size <= file->size - out->sh_offset);
+}
+
+ls_plugin_section ls_plugin_section_find(const ls_plugin_contents *file, const char *name)
+{
+    const ls_plugin_section none = {NULL, 0};
+    ElfW(Ehdr) elf;
+    ElfW(Shdr) names;
+    if (file->size < sizeof elf) {
+        return none;
+    }
+    memcpy(&elf, file->bytes, sizeof elf);
+    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_shentsize != sizeof(ElfW(Shdr)) ||
+        !read_header(file, &elf, elf.e_shstrndx, &names)) {
+        return none;
+    }
+    for (size_t i = 0; i < elf.e_shnum; i++) {
+        ElfW(Shdr) header;
+        size_t size = strlen(name) + 1;
+        if (read_header(file, &elf, i, &header) && header.sh_name < names.sh_size &&
+            names.sh_size - header.sh_name >= size && header.sh_type != SHT_NOBITS &&
+            !(header.sh_flags & SHF_COMPRESSED) &&
+            memcmp(file->bytes + names.sh_offset + header.sh_name, name, size) == 0) {
+            return (ls_plugin_section){(const char *)file->bytes + header.sh_offset,
+                                       header.sh_size};
+        }
+    }
+    return none;
+}
+
+/* NULL when the text does not end within its section. */
+static const char *text_at(const ls_plugin_section *texts, uint64_t at)
+{
+    bool is_whole = at < texts->size && memchr(texts->bytes + at, '\0', texts->size - at);
+    return is_whole ? texts->bytes + at : NULL;
+}
+
+const char *ls_plugin_section_next(const ls_plugin_section *texts, const char *text)
+{
+    size_t at = text ? (size_t)(text - texts->bytes) + strlen(text) + 1 : 0;
+    return text_at(texts, at);
+}
+
+/* ---- what it gets from others ---- */
+
+void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
+                                void *user)
+{
+    ls_plugin_section symbols = ls_plugin_section_find(file, ".dynsym");
+    ls_plugin_section names = ls_plugin_section_find(file, ".dynstr");
+    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
+        ElfW(Sym) symbol;
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        const char *name = text_at(&names, symbol.st_name);
+        if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
+            on_name(user, name);
+        }
+    }
+}
+
+void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
+                               void *user)
+{
+    ls_plugin_section entries = ls_plugin_section_find(file, ".dynamic");
+    ls_plugin_section names = ls_plugin_section_find(file, ".dynstr");
+    for (size_t i = 0; i < entries.size / sizeof(ElfW(Dyn)); i++) {
+        ElfW(Dyn) entry;
+        memcpy(&entry, entries.bytes + i * sizeof entry, sizeof entry);
+        const char *name = entry.d_tag == DT_NEEDED ? text_at(&names, entry.d_un.d_val) : NULL;
+        if (name) {
+            on_name(user, name);
+        }
+    }
+}

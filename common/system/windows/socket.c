@@ -1,0 +1,205 @@
+#include "lockstep/common/system/socket.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/windows/errors.h"
+#include "lockstep/common/system/windows/socket_address.h"
+
+#include <errno.h>
+
+enum {
+    LISTEN_BACKLOG = 128,
+};
+
+/* ---- pairs ---- */
+
+static int connect_to(const ls_endpoint *endpoint)
+{
+    ls_socket_address address;
+    int size = ls_socket_address_of(endpoint, AF_INET, &address);
+    SOCKET made = socket(AF_INET, SOCK_STREAM, 0);
+    if (made != INVALID_SOCKET && connect(made, &address.any, size) == 0) {
+        return (int)made;
+    }
+    (void)ls_windows_fail();
+    return made == INVALID_SOCKET ? -1 : ls_socket_give_up((int)made);
+}
+
+/* Another program may have connected first. */
+static int accept_from(int listening, int connected)
+{
+    ls_endpoint own, peer;
+    if (!ls_socket_await(listening, LS_NS_PER_SECOND)) {
+        return -1;
+    }
+    SOCKET made = accept(ls_winsock(listening), NULL, NULL);
+    if (made == INVALID_SOCKET) {
+        return -1;
+    }
+    u_long off = 0;
+    (void)ioctlsocket(made, (long)FIONBIO, &off);
+    bool is_ours = ls_socket_own(connected, &own) && ls_socket_peer((int)made, &peer) &&
+                   ls_endpoint_is_equal(&own, &peer);
+    return is_ours ? (int)made : ls_socket_give_up((int)made);
+}
+
+ls_status ls_socket_pair(int sockets[2])
+{
+    const ls_endpoint loopback = ls_endpoint_from_ipv4(htonl(INADDR_LOOPBACK), 0);
+    ls_endpoint own;
+    int listening = ls_socket_listen(&loopback);
+    int first = listening >= 0 && ls_socket_own(listening, &own) ? connect_to(&own) : -1;
+    int second = first >= 0 ? accept_from(listening, first) : -1;
+    ls_socket_close(listening);
+    if (second < 0) {
+        ls_socket_close(first);
+        return LS_IO;
+    }
+    sockets[0] = first;
+    sockets[1] = second;
+    return LS_OK;
+}
+
+void ls_socket_close(int socket)
+{
+    if (socket >= 0) {
+        closesocket(ls_winsock(socket));
+    }
+}
+
+/* ---- listening ---- */
+
+int ls_socket_listen(const ls_endpoint *endpoint)
+{
+    int made = ls_socket_open(endpoint, SOCK_STREAM);
+    if (made >= 0 && ls_socket_bind(made, endpoint) &&
+        (listen(ls_winsock(made), LISTEN_BACKLOG) == 0 || ls_windows_fail())) {
+        return made;
+    }
+    return ls_socket_give_up(made);
+}
+
+bool ls_socket_listen_ready(int socket, ls_endpoint *own)
+{
+    return ls_socket_own(socket, own) && ls_socket_make_ready(socket);
+}
+
+void ls_socket_shut(int socket)
+{
+    (void)shutdown(ls_winsock(socket), SD_BOTH);
+}
+
+bool ls_socket_own(int socket, ls_endpoint *own)
+{
+    ls_socket_address address;
+    if (!ls_socket_address_own(socket, &address)) {
+        return false;
+    }
+    *own = ls_socket_address_endpoint(&address);
+    return true;
+}
+
+bool ls_socket_peer(int socket, ls_endpoint *peer)
+{
+    ls_socket_address address;
+    int size = sizeof address;
+    if (getpeername(ls_winsock(socket), &address.any, &size) != 0) {
+        return ls_windows_fail();
+    }
+    *peer = ls_socket_address_endpoint(&address);
+    return true;
+}
+
+ls_socket_kind ls_socket_kind_of(int socket)
+{
+    int type = 0;
+    int is_listening = 0;
+    int size = sizeof type;
+    if (getsockopt(ls_winsock(socket), SOL_SOCKET, SO_TYPE, (char *)&type, &size) != 0) {
+        (void)ls_windows_fail();
+        return LS_SOCKET_OTHER;
+    }
+    size = sizeof is_listening;
+    (void)getsockopt(ls_winsock(socket), SOL_SOCKET, SO_ACCEPTCONN, (char *)&is_listening, &size);
+    errno = type == SOCK_DGRAM ? errno : EPROTOTYPE;
+    return type == SOCK_DGRAM                    ? LS_SOCKET_DATAGRAMS
+           : type == SOCK_STREAM && is_listening ? LS_SOCKET_LISTENING
+                                                 : LS_SOCKET_OTHER;
+}
+
+/* ---- waiting, sending, receiving ---- */
+
+static bool await(int descriptor, short events, uint64_t wait_ns)
+{
+    WSAPOLLFD waiting = {.fd = ls_winsock(descriptor), .events = events};
+    uint64_t wait_ms = wait_ns / LS_NS_PER_MS + (wait_ns % LS_NS_PER_MS > 0 ? 1 : 0);
+    int patience = wait_ns == LS_SOCKET_FOR_EVER ? -1 : (int)LS_MIN(wait_ms, (uint64_t)INT_MAX);
+    errno = 0;
+    return WSAPoll(&waiting, 1, patience) > 0;
+}
+
+bool ls_socket_await(int descriptor, uint64_t wait_ns)
+{
+    return await(descriptor, POLLRDNORM, wait_ns);
+}
+
+static ptrdiff_t outcome_of(int size)
+{
+    if (size == SOCKET_ERROR) {
+        (void)ls_windows_fail();
+        return errno == EWOULDBLOCK ? 0 : -1;
+    }
+    return size;
+}
+
+ptrdiff_t ls_socket_send_some(int socket, const uint8_t *bytes, size_t size)
+{
+    int piece = (int)LS_MIN(size, (size_t)INT_MAX);
+    return await(socket, POLLWRNORM, 0)
+               ? outcome_of(send(ls_winsock(socket), (const char *)bytes, piece, 0))
+               : 0;
+}
+
+ptrdiff_t ls_socket_receive_some(int socket, uint8_t *bytes, size_t size)
+{
+    if (!ls_socket_await(socket, 0)) {
+        return 0;
+    }
+    int piece = (int)LS_MIN(size, (size_t)INT_MAX);
+    int received = recv(ls_winsock(socket), (char *)bytes, piece, 0);
+    return received == 0 ? -1 : outcome_of(received);
+}
+
+ls_status ls_socket_send_all(int socket, const void *bytes, size_t size)
+{
+    const uint8_t *left = bytes;
+    while (size > 0) {
+        ptrdiff_t sent = await(socket, POLLWRNORM, LS_SOCKET_FOR_EVER)
+                             ? outcome_of(send(ls_winsock(socket), (const char *)left,
+                                               (int)LS_MIN(size, (size_t)INT_MAX), 0))
+                             : -1;
+        if (sent < 0) {
+            return LS_IO;
+        }
+        left += sent;
+        size -= (size_t)sent;
+    }
+    return LS_OK;
+}
+
+ls_status ls_socket_receive_all(int socket, void *bytes, size_t size, uint32_t wait_ms)
+{
+    uint8_t *room = bytes;
+    while (size > 0) {
+        uint64_t wait_ns = wait_ms == UINT32_MAX ? LS_SOCKET_FOR_EVER : wait_ms * LS_NS_PER_MS;
+        if (!ls_socket_await(socket, wait_ns)) {
+            return LS_TIMED_OUT;
+        }
+        ptrdiff_t received = ls_socket_receive_some(socket, room, size);
+        if (received < 0) {
+            return LS_IO;
+        }
+        room += received;
+        size -= (size_t)received;
+    }
+    return LS_OK;
+}

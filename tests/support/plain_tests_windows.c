@@ -1,0 +1,241 @@
+/* The small runner for Windows, where Criterion's library does not exist and no process copies
+ * itself: the test files and Criterion's headers are the same. A process runs one test after
+ * another; the one that a test ends is followed by another process, which goes on behind it. */
+#include <criterion/criterion.h>
+#include <process.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+enum {
+    ENDED_BY_ABORT = 3, /* as the C library has it */
+    ENDED_BY_ASSERT = 101,
+    ENDED_BY_SKIP = 102,
+};
+
+struct criterion_options criterion_options;
+static const struct criterion_test *current;
+static unsigned failed_asserts;
+
+/* So that the section of suites is there. */
+TestSuite(plain_tests_windows);
+
+/* ---- what Criterion's macros put into sections of the program ---- */
+
+typedef struct pointers {
+    void **list;
+    size_t count;
+} pointers;
+
+static pointers section(const char *name)
+{
+    uint8_t *base = (uint8_t *)GetModuleHandleA(NULL);
+    const IMAGE_NT_HEADERS *head =
+        (const void *)(base + ((const IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
+    const IMAGE_SECTION_HEADER *each = IMAGE_FIRST_SECTION(head);
+    for (unsigned i = 0; i < head->FileHeader.NumberOfSections; i++) {
+        if (strncmp((const char *)each[i].Name, name, IMAGE_SIZEOF_SHORT_NAME) == 0) {
+            return (pointers){(void **)(void *)(base + each[i].VirtualAddress),
+                              each[i].Misc.VirtualSize / sizeof(void *)};
+        }
+    }
+    return (pointers){NULL, 0};
+}
+
+static const struct criterion_test_extra_data *suite_of(const struct criterion_test *test)
+{
+    pointers suites = section("cr_sts");
+    for (size_t i = 0; i < suites.count; i++) {
+        const struct criterion_suite *suite = suites.list[i];
+        if (suite && strcmp(suite->name, test->category) == 0) {
+            return suite->data;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the functions that the macros call ---- */
+
+void criterion_internal_test_setup(void)
+{
+    const struct criterion_test_extra_data *suite = suite_of(current);
+    if (suite && suite->init) {
+        suite->init();
+    }
+    if (current->data->init) {
+        current->data->init();
+    }
+}
+
+void criterion_internal_test_main(void (*test)(void))
+{
+    test();
+}
+
+void criterion_internal_test_teardown(void)
+{
+    const struct criterion_test_extra_data *suite = suite_of(current);
+    if (current->data->fini) {
+        current->data->fini();
+    }
+    if (suite && suite->fini) {
+        suite->fini();
+    }
+}
+
+void criterion_send_assert(struct criterion_assert_stats *stats)
+{
+    if (!stats->passed) {
+        failed_asserts++;
+        printf("[----] %s:%u: Assertion failed: %s\n", stats->file, stats->line, stats->message);
+        fflush(stdout);
+    }
+}
+
+void criterion_abort_test(void)
+{
+    fflush(NULL);
+    _exit(ENDED_BY_ASSERT);
+}
+
+void criterion_continue_test(void)
+{
+}
+
+void criterion_skip_test(const char *format, ...)
+{
+    (void)format;
+    fflush(NULL);
+    _exit(ENDED_BY_SKIP);
+}
+
+/* Counted by counting_allocator, and called by nobody here: the C library has none. */
+void *aligned_alloc(size_t alignment, size_t bytes);
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    (void)alignment;
+    (void)bytes;
+    abort();
+}
+
+void cri_asserts_passed_incr(void)
+{
+}
+
+char *cr_translate_assert_msg(int kind, ...)
+{
+    va_list arguments;
+    va_start(arguments, kind);
+    char *words = _strdup(va_arg(arguments, const char *));
+    va_end(arguments);
+    return words;
+}
+
+int cr_asprintf(char **out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    *out = malloc((size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(*out, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
+void cr_asprintf_free(char *text)
+{
+    free(text);
+}
+
+/* ---- the runner ---- */
+
+/* In the process that runs tests: from this one on, until one ends it. Each says when it begins, so
+ * that the other process knows which it was. */
+static int run_from(pointers tests, size_t first, const char *progress)
+{
+    for (size_t i = first; i < tests.count; i++) {
+        current = tests.list[i];
+        if (!current || current->data->disabled) {
+            continue;
+        }
+        FILE *file = fopen(progress, "w");
+        fprintf(file, "%zu", i);
+        fclose(file);
+        failed_asserts = 0;
+        current->test();
+        bool is_good = failed_asserts == 0 && current->data->signal == 0;
+        printf("%s %s::%s\n", is_good ? "[PASS]" : "[FAIL]", current->category, current->name);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static bool ended_as_expected(const struct criterion_test *test, intptr_t code)
+{
+    const struct criterion_test_extra_data *suite = suite_of(test);
+    int expected = test->data->signal == 0 && suite ? suite->signal : test->data->signal;
+    return expected == SIGABRT ? code == ENDED_BY_ABORT
+                               : code != ENDED_BY_ASSERT && code == test->data->exit_code;
+}
+
+/* Where the process that was ended had come to. */
+static size_t read_progress(const char *progress, size_t none)
+{
+    size_t at = none;
+    FILE *file = fopen(progress, "r");
+    if (!file || fscanf(file, "%zu", &at) != 1) {
+        at = none;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return at;
+}
+
+static int run_all(const char *program, const char *progress, pointers tests)
+{
+    size_t next = 0;
+    intptr_t code = 1;
+    while (code != 0 && next < tests.count) {
+        char first[24];
+        snprintf(first, sizeof first, "%zu", next);
+        remove(progress);
+        code = _spawnl(_P_WAIT, program, program, "--from", first, progress, NULL);
+        if (code != 0) {
+            size_t at = read_progress(progress, tests.count);
+            if (at == tests.count) {
+                printf("[FAIL] no test has begun: %ld\n", (long)code);
+                return 1;
+            }
+            const struct criterion_test *test = tests.list[at];
+            const char *result = code == ENDED_BY_SKIP           ? "[SKIP]"
+                                 : ended_as_expected(test, code) ? "[PASS]"
+                                                                 : "[FAIL]";
+            printf("%s %s::%s (ended with %ld)\n", result, test->category, test->name, (long)code);
+            fflush(stdout);
+            next = at + 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argument_count, char **arguments)
+{
+    pointers tests = section("cr_tst");
+    if (argument_count == 4 && strcmp(arguments[1], "--from") == 0) {
+        SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
+        return run_from(tests, strtoul(arguments[2], NULL, 10), arguments[3]);
+    }
+    char program[MAX_PATH];
+    char progress[MAX_PATH + 16];
+    (void)argument_count;
+    GetModuleFileNameA(NULL, program, sizeof program);
+    snprintf(progress, sizeof progress, "%s.progress", program);
+    return run_all(program, progress, tests);
+}
