@@ -11,8 +11,8 @@
 #define LS_CHAT_BOX_LINE_BYTES_MAX 256u
 #define LS_CHAT_BOX_LINES_MAX 6u
 #define LS_CHAT_BOX_SHOWN_NS UINT64_C(12000000000)
-#define LS_CHAT_BOX_QUICK_KEYS 4u /* F5 .. F8: quick lines 1 .. 4; F4 opens a line, as Enter does  \
-                                   */
+/* F5 .. F8: quick lines 1 .. 4. F4 opens a line, as Enter does. */
+#define LS_CHAT_BOX_QUICK_KEYS 4u
 
 /* A line that the person has said. */
 typedef struct ls_chat_box_said {

@@ -22,8 +22,9 @@ struct ls_painter {
     const ls_window_config *config; /* while it is opened */
     ls_clock clock;
     ls_thread thread;
+    bool is_apart; /* the thread has the window; else the owner's calls paint */
     bool is_started;
-    ls_window *window; /* the thread's alone */
+    ls_window *window; /* the thread's alone, or the owner's */
 
     /* All below is guarded: */
     ls_monitor *monitor;
@@ -146,18 +147,23 @@ static void open_window(ls_painter *painter)
     ls_monitor_leave(painter->monitor);
 }
 
+static void do_job(ls_painter *painter, ls_painter_job *job)
+{
+    take_events(painter);
+    paint(painter, job);
+    take_events(painter);
+    ls_monitor_enter(painter->monitor);
+    set_state(painter, job, job->file_count > 0 ? JOB_IS_WRITTEN : JOB_IS_FREE);
+    ls_monitor_leave(painter->monitor);
+}
+
 static void work(void *user)
 {
     ls_painter *painter = user;
     open_window(painter);
     ls_painter_job *job = painter->window ? wait_for_job(painter) : NULL;
     while (job) {
-        take_events(painter);
-        paint(painter, job);
-        take_events(painter);
-        ls_monitor_enter(painter->monitor);
-        set_state(painter, job, job->file_count > 0 ? JOB_IS_WRITTEN : JOB_IS_FREE);
-        ls_monitor_leave(painter->monitor);
+        do_job(painter, job);
         job = wait_for_job(painter);
     }
     ls_window_close(painter->window);
@@ -174,8 +180,11 @@ static ls_status start(ls_painter *painter, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    painter->is_started = ls_thread_start(&painter->thread, work, painter);
-    if (!painter->is_started) {
+    if (!painter->is_apart) {
+        open_window(painter);
+    }
+    painter->is_started = painter->is_apart && ls_thread_start(&painter->thread, work, painter);
+    if (painter->is_apart && !painter->is_started) {
         return ls_fail(LS_IO, why, "no thread can be started for the window");
     }
     ls_monitor_enter(painter->monitor);
@@ -198,6 +207,7 @@ ls_status ls_painter_open(const ls_window_config *config, const ls_allocator *al
     }
     painter->allocator = allocator;
     painter->config = config;
+    painter->is_apart = config->is_painted_apart;
     painter->clock = ls_clock_system();
     painter->monitor = ls_monitor_create();
     ls_status status = start(painter, why);
@@ -211,7 +221,10 @@ ls_status ls_painter_open(const ls_window_config *config, const ls_allocator *al
 
 void ls_painter_stop(ls_painter *painter)
 {
-    if (painter && painter->is_started) {
+    if (painter && !painter->is_apart) {
+        ls_window_close(painter->window);
+        painter->window = NULL;
+    } else if (painter && painter->is_started) {
         ls_monitor_enter(painter->monitor);
         painter->is_stopped = true;
         ls_monitor_wake_all(painter->monitor);
@@ -246,6 +259,9 @@ ls_painter_state ls_painter_look(ls_painter *painter)
 
 bool ls_painter_next_event(ls_painter *painter, ls_view_event *event)
 {
+    if (!painter->is_apart && painter->window) {
+        take_events(painter);
+    }
     ls_monitor_enter(painter->monitor);
     bool has_one = painter->event_count > 0;
     if (has_one) {
@@ -278,9 +294,12 @@ void ls_painter_put(ls_painter *painter, ls_painter_job *job)
     if (older) {
         set_state(painter, older, JOB_IS_FREE);
     }
-    set_state(painter, job, JOB_WAITS);
+    set_state(painter, job, painter->is_apart ? JOB_WAITS : JOB_IS_PAINTED);
     ls_monitor_wake_all(painter->monitor);
     ls_monitor_leave(painter->monitor);
+    if (!painter->is_apart) {
+        do_job(painter, job);
+    }
 }
 
 const ls_painter_job *ls_painter_next_written(ls_painter *painter)

@@ -1,7 +1,8 @@
 /* Painter: a thread of its own that has the window: it paints the scenes that it is given, shows
  * them, waits for the display and takes what a person does. Nothing that it waits for holds up the
  * thread that plays the match: of scenes that come faster than it paints only the newest is
- * painted. Owned and called by screen, from one thread. */
+ * painted. Where a window has to belong to the program's first thread, the same calls paint at
+ * once. Owned and called by screen, from one thread. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_PAINTER_H
 #define LOCKSTEP_CLIENT_WINDOW_PAINTER_H
 

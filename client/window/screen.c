@@ -63,7 +63,8 @@ static ls_status open_window(ls_screen *screen, ls_text *why)
     ls_window_config window = {.title = "Lockstep",
                                .width = config->width,
                                .height = config->height,
-                               .follows_display = config->fps == 0};
+                               .follows_display = config->fps == 0 && LS_WINDOW_MAY_BE_APART,
+                               .is_painted_apart = LS_WINDOW_MAY_BE_APART};
     ls_status status = ls_painter_open(&window, screen->allocator, &screen->painter, why);
     if (status == LS_OK) {
         uint32_t display_hz = ls_painter_look(screen->painter).display_hz;

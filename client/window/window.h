@@ -16,8 +16,17 @@ typedef struct ls_window_config {
     const char *title;
     uint32_t width; /* in the screen's units */
     uint32_t height;
-    bool follows_display; /* pictures change with the display's own, where it can */
+    bool follows_display;  /* pictures change with the display's own, where it can */
+    bool is_painted_apart; /* by a thread that has the window for itself */
 } ls_window_config;
+
+/* Whether a thread may have a window that is not the program's first one: on macOS windows belong
+ * to that one. */
+#if defined(__APPLE__)
+#define LS_WINDOW_MAY_BE_APART false
+#else
+#define LS_WINDOW_MAY_BE_APART true
+#endif
 
 /* UNSUPPORTED when this build has no windows, IO when there is no screen or no font, NO_MEMORY;
  * `why` explains. */

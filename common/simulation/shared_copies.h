@@ -18,8 +18,7 @@ ls_status ls_shared_copies_create(uint32_t count, size_t bytes_max, const ls_all
 void ls_shared_copies_destroy(ls_shared_copies *copies);
 
 /* Makes copy `place` (below count) one of these bytes, at most bytes_max: what it was before is
- * gone.
- */
+ * gone. */
 void ls_shared_copies_store(ls_shared_copies *copies, uint32_t place, const uint8_t *bytes,
                             size_t size);
 

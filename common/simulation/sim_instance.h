@@ -103,8 +103,7 @@ const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance);
  * from tick to tick. `bytes` holds ls_sim_instance_save_bytes.
  * Load takes bytes that anybody may have sent, and is the one way to a simulation's own `load`:
  * MALFORMED, and that is not called, where they have not the size that they say. The simulation
- * judges the content. When load fails, the tick stays. An image (below) loads as a save does.
- */
+ * judges the content. When load fails, the tick stays. An image (below) loads as a save. */
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 size_t ls_sim_instance_save_head_bytes(const ls_sim_instance *instance); /* not of the state */
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);

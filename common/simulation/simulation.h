@@ -74,8 +74,7 @@ typedef struct ls_param {
     {                                                                                              \
         name, "", help, 0, bytes_min, bytes_max, LS_PARAM_FILE, NULL                               \
     }
-/* A file whose bytes the processor runs: a service takes only those that its operator has listed.
- */
+/* A file whose bytes the processor runs: a service takes only those its operator has listed. */
 #define LS_PARAM_UNIT_CODE "code"
 #define LS_PARAM_CODE_OF(name, help, bytes_min, bytes_max)                                         \
     {                                                                                              \
@@ -590,6 +589,9 @@ typedef struct ls_simulation {
      * to a spectator. Reads only. NULL: nothing. */
     void (*status)(const ls_sim_config *config, const void *state, uint32_t slot,
                    ls_status_list *list);
+
+    /* Says why two content digests differ, for the refusal of a client. NULL: in their digits. */
+    void (*explain_content)(uint64_t client, uint64_t server, ls_text *out);
 } ls_simulation;
 
 /* Whether it names what lies where in its saves. */

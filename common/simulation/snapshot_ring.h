@@ -28,8 +28,7 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash);
 ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
 
 /* The saved state of that tick, borrowed until the next save, load or get; no bytes: it is not
- * held.
- */
+ * held. */
 ls_saved_state ls_snapshot_ring_get(ls_snapshot_ring *ring, ls_tick tick);
 
 /* The state hash that it was saved with; NOT_FOUND. */

@@ -49,8 +49,7 @@ int ls_schema_place_name(const ls_schema_place *place, char *text, size_t capaci
 
 /* The element's value as a person reads it, with its unit: "12.500000 m"; angles in degrees
  * whatever their unit: "90.000 deg"; "nan 0x7ff8000000000001", "-0 (negative zero)"; of a text the
- * whole item, in quotes. Values with different bits read differently. Returns what snprintf does.
- */
+ * whole item, in quotes. Values with different bits read differently. Returns as snprintf does. */
 int ls_schema_place_value(const ls_schema_place *place, const void *state, char *text,
                           size_t capacity);
 

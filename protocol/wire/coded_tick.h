@@ -23,8 +23,7 @@ void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot
  * of what was just written is slow. */
 void ls_coded_tick_capture(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits);
 
-/* Writes the tick, which has bits. False, with the stream as it was, when the tick and the end mark
- * no longer fit. */
+/* Writes the tick, which has bits. False, with the stream as it was: no room for it and the end. */
 bool ls_coded_tick_write(const ls_coded_tick *coded, ls_bit_stream *stream);
 
 /* Passes over the reader's next bits when the tick has bits and they are these; else false, with

@@ -71,7 +71,8 @@ ls_ready ls_ready_make(const ls_sim_instance *instance)
                       .initial_hash = digests.initial};
 }
 
-ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why)
+ls_status ls_ready_check(const ls_simulation *simulation, const ls_ready *client,
+                         const ls_ready *server, ls_text *why)
 {
     if (client->simulation_version != server->simulation_version) {
         return ls_fail(LS_SIMULATION_VERSION_MISMATCH, why,
@@ -91,6 +92,10 @@ ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text
     };
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
         if (items[i].client != items[i].server) {
+            if (items[i].status == LS_CONTENT_MISMATCH && simulation->explain_content) {
+                simulation->explain_content(items[i].client, items[i].server, why);
+                return items[i].status;
+            }
             return ls_fail(items[i].status, why, "%s: client %016" PRIx64 ", server %016" PRIx64,
                            items[i].item, items[i].client, items[i].server);
         }

@@ -9,12 +9,11 @@
 /* A HELLO of this build. */
 ls_hello ls_hello_make(const char *player_name);
 
-/* The name that a HELLO's sender plays under: without blanks around it, "player" when none is left.
- */
+/* The name that a HELLO's sender plays under: without blanks around it, or "player". */
 void ls_hello_player_name(const ls_hello *hello, char name[LS_PLAYER_NAME_BYTES_MAX]);
 
-/* Lets the arithmetic check cover the maths library too; see ls_simulation_maths. 0 changes
- * nothing. */
+/* Lets the arithmetic check cover the maths library too; see ls_simulation_maths. 0: it does not.
+ */
 void ls_hello_cover_maths(ls_hello *hello, uint64_t maths_check);
 
 /* OK, MALFORMED (not our magic), PROTOCOL_MISMATCH or ARITHMETIC_MISMATCH; `why` names the item and
@@ -24,8 +23,10 @@ ls_status ls_hello_check(const ls_hello *hello, uint64_t maths_check, ls_text *w
 /* The READY of an instance. */
 ls_ready ls_ready_make(const ls_sim_instance *instance);
 
-/* Compares a client's READY with the server's own: OK, or the first of SIMULATION_VERSION_MISMATCH,
- * PARAMETER_MISMATCH, SCHEMA_MISMATCH, CONTENT_MISMATCH, INITIAL_STATE_MISMATCH that applies. */
-ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why);
+/* Compares a client's READY with the server's own, of this simulation: OK, or the first of
+ * SIMULATION_VERSION_MISMATCH, PARAMETER_MISMATCH, SCHEMA_MISMATCH, CONTENT_MISMATCH,
+ * INITIAL_STATE_MISMATCH that applies. */
+ls_status ls_ready_check(const ls_simulation *simulation, const ls_ready *client,
+                         const ls_ready *server, ls_text *why);
 
 #endif

@@ -1,7 +1,6 @@
 /* Link meter: what one direction of a connection does to the packets of one stream: how many it
  * loses and how unevenly it delays them. Measured by the receiver from the packets' sequence
- * numbers and from the times they were due to be sent. Never reads a clock; compares no clocks of
- * two machines. */
+ * numbers and from the times they were due to be sent. Never reads a clock, nor compares two. */
 #ifndef LOCKSTEP_PROTOCOL_WIRE_LINK_METER_H
 #define LOCKSTEP_PROTOCOL_WIRE_LINK_METER_H
 

@@ -6,8 +6,7 @@
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/message.h"
 
-/* In packets of 256: a direction is lossy from the first (2 %) on, until it is below the other
- * (1.2 %). */
+/* In packets of 256: a direction is lossy from the first (2 %) on, until it is below 1.2 %. */
 #define LS_SEND_TWICE_LOSS 5u
 #define LS_SEND_ONCE_LOSS 3u
 
@@ -24,8 +23,7 @@ static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
 }
 
 /* Whether it does so on the way up with a changed input alone: a lost one that has not changed is
- * replaced with itself, by the rule `repeat`.
- */
+ * replaced with itself, by the rule `repeat`. */
 static inline bool ls_send_rate_repeats_changes(uint32_t send_rate, uint32_t late_rule,
                                                 bool is_lossy)
 {
@@ -49,8 +47,7 @@ static inline void ls_sent_ends_add(ls_sent_ends *sent, ls_tick end)
     sent->ends[0] = end;
 }
 
-/* Beyond a round trip: a receiver answers within a tick, and a sender repeats with its next packet.
- */
+/* Beyond a round trip: a receiver answers within a tick, a sender repeats with its next packet. */
 #define LS_SEND_SPARE_TICKS 2u
 
 /* Whether what went out `age_ns` ago should be acknowledged by now; always before the round trip is
@@ -61,8 +58,7 @@ static inline bool ls_send_is_overdue(uint64_t age_ns, uint64_t rtt_ns, uint64_t
 }
 
 /* The first tick of the next packet, which ends before `end`, when all from `first` on are
- * unacknowledged and the acknowledgement of none is overdue. A packet with nothing new carries
- * them all. */
+ * unacknowledged and the acknowledgement of none is overdue. An empty packet carries all. */
 static inline ls_tick ls_sent_ends_first(const ls_sent_ends *sent, ls_tick first, ls_tick end)
 {
     ls_tick often = sent->ends[LS_SEND_PACKETS - 1];

@@ -322,6 +322,16 @@ static ls_audit_entry audit_entry_of(const http_call *of)
     return entry;
 }
 
+/* Also what was not done is something that an operator has tried. */
+static void refuse_command(const http_call *of, unsigned status, const char *sentence)
+{
+    ls_audit_entry entry = audit_entry_of(of);
+    entry.status = status;
+    ls_text_set(&entry.result, "%s", sentence);
+    ls_audit_log_add(of->api->audit, &entry);
+    ls_http_answer_error(of->exchange, status, "%s", sentence);
+}
+
 static void answer_audit(const http_call *of)
 {
     ls_json *json = ls_json_create();
@@ -546,11 +556,11 @@ static void answer_command(http_call *of)
     const ls_http_request *request = of->request;
     ls_text why = {{0}};
     if (request->body_bytes > 0 && !is_json_type(request->content_type)) {
-        ls_http_answer_error(of->exchange, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
+        refuse_command(of, 415, "the type of a body is " LS_HTTP_JSON_TYPE);
         return;
     }
     if (parse_body(request, &of->command, &why) != LS_OK) {
-        ls_http_answer_error(of->exchange, 400, "%s", why.bytes);
+        refuse_command(of, 400, why.bytes);
         return;
     }
     pending *made = ls_allocate(ls_allocator_heap(), sizeof *made);
@@ -726,7 +736,6 @@ static bool is_method(const route *of, const char *method)
            (strcmp(of->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
-/* Also what was not allowed is something that an operator has tried. */
 static bool is_allowed(const route *found, const http_call *of)
 {
     ls_operator_role needed = found->read == answer_audit ? LS_OPERATOR_ADMIN
@@ -735,12 +744,10 @@ static bool is_allowed(const route *found, const http_call *of)
     if (of->asker->role >= needed) {
         return true;
     }
-    ls_audit_entry entry = audit_entry_of(of);
-    entry.status = 403;
-    ls_text_set(&entry.result, "the role %s may not do this; %s may", entry.role,
+    ls_text why;
+    ls_text_set(&why, "the role %s may not do this; %s may", ls_operator_role_word(of->asker->role),
                 ls_operator_role_word(needed));
-    ls_audit_log_add(of->api->audit, &entry);
-    ls_http_answer_error(of->exchange, 403, "%s", entry.result.bytes);
+    refuse_command(of, 403, why.bytes);
     return false;
 }
 

@@ -555,8 +555,7 @@ void ls_conduct_begin_joining(ls_match *match, uint32_t slot)
     }
 }
 
-/* A joiner that takes its state at a trickle may not hold up the others, nor be sent it for ever.
- */
+/* A joiner that takes its state at a trickle may not hold up others, nor be sent it for ever. */
 static void let_slowest_go(ls_match *match, bool is_anybody_waiting)
 {
     uint32_t slot = ls_join_service_slowest(match->joins, is_anybody_waiting);
@@ -571,8 +570,7 @@ static void let_slowest_go(ls_match *match, bool is_anybody_waiting)
     }
 }
 
-/* In the order in which they came: a player that comes again waits behind those that wait already.
- */
+/* In the order in which they came: a player that comes again waits behind those that wait. */
 static bool begin_waiting(ls_match *match)
 {
     uint32_t tried = 0;
@@ -881,8 +879,7 @@ uint32_t ls_match_players_here(const ls_match *match)
     return count;
 }
 
-/* Without anybody the match stays in its journal, from where it can be gone on with another time.
- */
+/* Without anybody the match stays in its journal, from where it can be resumed. */
 static void go_on(ls_match *match)
 {
     if (ls_match_players_here(match) > 0) {

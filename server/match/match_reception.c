@@ -17,7 +17,8 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
     if (match->seats->rows[slot].state != LS_SEAT_OFFERED) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_ready_check(ready, &match->own_ready, &why);
+    ls_status status = ls_ready_check(ls_sim_instance_simulation(match->log->instance), ready,
+                                      &match->own_ready, &why);
     if (status != LS_OK) {
         ls_conduct_drop(match, slot, status, why.bytes);
         return LS_OK;

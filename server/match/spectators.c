@@ -733,7 +733,8 @@ static ls_status receive_ready(ls_spectators *spectators, ls_spectator *spectato
     if (spectator->state != LS_SPECTATOR_OFFERED) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_ready_check(ready, &spectators->match->own_ready, &why);
+    ls_status status = ls_ready_check(ls_sim_instance_simulation(spectators->match->log->instance),
+                                      ready, &spectators->match->own_ready, &why);
     if (status != LS_OK) {
         refuse(spectators, spectator, status, why.bytes);
         return LS_OK;

@@ -16,8 +16,7 @@ void ls_spectators_destroy(ls_spectators *spectators);
 /* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. One that
  * returns takes the place of its connection before. When all places are taken, and more than half
  * of them from an origin that is not the peer's, the spectator that came last from there is
- * refused.
- */
+ * refused. */
 ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, ls_peer_id peer,
                               const ls_hello *hello, const ls_match_pass *pass, ls_text *why);
 

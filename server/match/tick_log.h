@@ -62,8 +62,7 @@ static inline bool ls_tick_log_is_open(const ls_tick_log *log)
 
 /* ---- closing ---- */
 
-/* Closes tick `next` of an open log with these inputs, one for each slot, and steps the instance.
- */
+/* Closes tick `next` of an open log with these inputs, one a slot, and steps the instance. */
 void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t now_ns);
 
 /* The open log becomes what it was before a snapshot. Only before the first tick. MALFORMED,

@@ -319,12 +319,13 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
     message->is_paused = room->is_paused;
+    message->is_unplayed = room->is_unplayed || room->journal[0] == '\0';
     message->command.text = room->pause_why;
     room->is_asked = true;
     send_command(keeper, room->report.worker, asker);
 }
 
-static void open_of_group(void *user, ls_registered_room *room)
+static void open_unasked(void *user, ls_registered_room *room)
 {
     const service_asker nobody = {.done = NULL};
     ask_to_open(user, room, &nobody);
@@ -353,12 +354,11 @@ static bool may_open(ls_room_keeper *keeper)
 static void try_again(ls_room_keeper *keeper)
 {
     uint64_t now_ns = ls_event_loop_now_ns(keeper->config.loop);
-    const service_asker nobody = {.done = NULL};
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         bool is_due = room->failures > 0 && !room->is_asked && now_ns >= room->again_ns;
         if (is_due && ls_worker_pool_is_ready(keeper->pool, room->report.worker)) {
-            ask_to_open(keeper, room, &nobody);
+            open_unasked(keeper, room);
         }
     }
 }
@@ -449,6 +449,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
     room->report.match_id = message->match_id;
     ls_name_copy(room->journal, sizeof room->journal, message->journal);
     if (is_new) {
+        room->is_unplayed = true;
         ls_room_register_note_opened(keeper->rooms);
     }
     save_register(keeper);
@@ -560,6 +561,10 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     bool has_changed = room->report.seats_open != message->report.seats_open ||
                        room->report.state != message->report.state;
     room->report = message->report;
+    if (room->is_open && room->is_unplayed && !message->is_unplayed) {
+        room->is_unplayed = false;
+        save_register(keeper);
+    }
     if (has_changed) {
         ls_room_keeper_tend(keeper);
     }
@@ -568,7 +573,6 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
 /* The room plays the next match of its rotation, on its worker, where the seats are held. */
 static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t turn)
 {
-    const service_asker nobody = {.done = NULL};
     ls_room_register_lose(keeper->rooms, room);
     room->report.state = LS_ROOM_WAITING;
     room->report.tick = 0;
@@ -578,7 +582,7 @@ static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t
     add_event(keeper, "room-next", room->report.name,
               ls_room_rotation_words(&room->settings, turn));
     notify_directory(keeper, room, true);
-    ask_to_open(keeper, room, &nobody);
+    open_unasked(keeper, room);
     save_register(keeper);
 }
 
@@ -630,7 +634,6 @@ static const ls_worker_message drain = {.kind = LS_WORKER_DRAIN};
 static void on_ready(void *user, uint32_t worker)
 {
     ls_room_keeper *keeper = user;
-    const service_asker nobody = {.done = NULL};
     if (keeper->view.is_draining) {
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
@@ -642,7 +645,7 @@ static void on_ready(void *user, uint32_t worker)
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         if (!room->is_open && room->report.worker == worker && !room->is_asked) {
-            ask_to_open(keeper, room, &nobody);
+            open_unasked(keeper, room);
         }
     }
     ls_room_keeper_tend(keeper);
@@ -947,7 +950,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                             .rooms = keeper->rooms,
                                             .loop = config->loop,
                                             .log = config->log,
-                                            .open = open_of_group,
+                                            .open = open_unasked,
                                             .user = keeper};
     keeper->view = (ls_service_view){.rooms = keeper->rooms,
                                      .events = &keeper->events,

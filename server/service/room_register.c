@@ -183,6 +183,9 @@ static char *print(const ls_room_register *rooms)
             ls_json_number(object, "worker", room->report.worker);
             ls_json_text(object, "journal", journal_name(rooms, room->journal));
             ls_json_hash(object, "match_id", room->report.match_id);
+            if (room->is_unplayed) {
+                ls_json_bool(object, "unplayed", true);
+            }
             if (room->is_paused) {
                 ls_json_text(object, "paused", room->pause_why.bytes);
             }
@@ -221,6 +224,7 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     (void)ls_json_read_u32(object, "worker", &room->report.worker);
     (void)ls_json_read_hash(object, "match_id", &room->report.match_id);
     const char *paused = ls_json_read_text(object, "paused");
+    (void)ls_json_read_bool(object, "unplayed", &room->is_unplayed);
     room->is_paused = paused != NULL;
     ls_text_set(&room->pause_why, "%s", paused ? paused : "");
     room->is_kept = true;

@@ -14,6 +14,7 @@ typedef struct ls_registered_room {
     char journal[LS_WORKER_PATH_BYTES_MAX]; /* "": it has none */
     bool is_open;       /* its worker has it; else it is being opened, or its worker is gone */
     bool is_asked;      /* its worker was told to open it */
+    bool is_unplayed;   /* no player ever played in its journal: that goes with it */
     bool is_paused;     /* by an operator: it goes on so after its worker is gone, ... */
     ls_text pause_why;  /* ... with these words */
     bool is_unrecorded; /* it is open, and there was no journal of it when that was looked for */

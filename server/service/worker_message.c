@@ -19,9 +19,9 @@ enum {
 #define OF_EVENT(member) LS_JSON_FIELD(ls_service_event, member)
 
 static const ls_json_field message_fields[] = {
-    OF_MESSAGE(id),    OF_MESSAGE(is_open), OF_MESSAGE(is_paused), OF_MESSAGE(room),
-    OF_MESSAGE(group), OF_MESSAGE(journal), OF_MESSAGE(worker),    OF_SEATS(open),
-    OF_SEATS(awaited), OF_SEATS(players),
+    OF_MESSAGE(id),          OF_MESSAGE(is_open), OF_MESSAGE(is_paused), OF_MESSAGE(room),
+    OF_MESSAGE(is_unplayed), OF_MESSAGE(group),   OF_MESSAGE(journal),   OF_MESSAGE(worker),
+    OF_SEATS(open),          OF_SEATS(awaited),   OF_SEATS(players),
 };
 
 static const ls_json_field command_fields[] = {

@@ -60,6 +60,7 @@ typedef struct ls_worker_message {
     uint64_t match_id;
     bool is_open; /* the room is; else it was, and will be again */
     bool is_paused;
+    bool is_unplayed; /* of OPEN_ROOM, REPORT, GONE: no player ever played in the journal */
     uint32_t worker;
     ls_worker_seats seats;
     ls_service_command command;

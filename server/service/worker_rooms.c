@@ -262,6 +262,7 @@ static void send_newest(worker_room *room, ls_worker_message_kind kind)
     memset(message, 0, sizeof *message);
     message->kind = kind;
     message->id = kind == LS_WORKER_GONE ? room->next : 0;
+    message->is_unplayed = !room->is_played;
     message->report = room->report;
     all->config.notify(all->config.user, message);
 }
@@ -419,6 +420,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
         return LS_NO_MEMORY;
     }
     room->all = all;
+    room->is_played = !message->is_unplayed;
     room->plan = message->command.settings;
     room->report.worker = all->config.settings->worker;
     room->report.opened_unix_ms = ls_clock_unix_ms();
@@ -802,12 +804,10 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
-/* Else whoever comes and says nothing fills the disk. One that was gone on with may hold what was
- * played before. */
+/* Else whoever comes and says nothing fills the disk. */
 static void remove_if_unplayed(const worker_room *room)
 {
-    bool is_new = room->game && !ls_room_game_resume(room->game);
-    if (is_new && !room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0]) {
+    if (!room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0]) {
         (void)remove(room->journal);
     }
 }

@@ -1,4 +1,5 @@
-"""System seam: common/system alone includes headers of a system, and asks which one it is."""
+"""System seam: common/system alone includes headers of a system, and asks which one it is. In it,
+calls that Linux alone has stand in files linux_*.c."""
 
 import fnmatch
 import re
@@ -35,6 +36,30 @@ SYSTEM = re.compile(
     re.MULTILINE,
 )
 
+# Calls and headers that macOS or a BSD has not.
+LINUX_FILE = "common/system/posix/linux_*"
+LINUX_ALONE = re.compile(
+    r"\b(sys/(?:epoll|eventfd|timerfd|signalfd|inotify|prctl|sendfile|sysinfo)\.h|linux/\w+\.h"
+    r"|epoll_\w+|eventfd|timerfd_\w+|signalfd|inotify_\w+|prctl|accept4|(?:send|recv)mmsg"
+    r"|memfd_create|gettid|renameat2|sched_[gs]etaffinity|RTLD_DI_LINKMAP"
+    r"|program_invocation_(?:short_)?name)\b"
+)
+PROC = "/proc/"
+# What is left to be moved, or does no harm elsewhere: a file of /proc that is not there.
+LEFT_TO_MOVE = {
+    "common/system/posix/child_process.c": {PROC},
+    "common/system/posix/heap.c": {PROC, "program_invocation_name"},
+    "common/system/posix/library.c": {PROC, "RTLD_DI_LINKMAP"},
+    "common/system/posix/machine.c": {PROC},
+    "common/system/posix/machine_items.c": {PROC, "sched_getaffinity"},
+    "common/system/posix/nonblocking_writer.c": {PROC},
+    "common/system/posix/program_start.c": {
+        "program_invocation_name",
+        "program_invocation_short_name",
+    },
+    "common/system/posix/shared_memory.c": {"memfd_create"},
+}
+
 
 def fits(path, patterns):
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
@@ -47,9 +72,24 @@ def problems_of(source):
         yield match.start(1), f"which system it is ({match.group(1)}) is asked in common/system"
 
 
+def linux_alone(source):
+    left = set(LEFT_TO_MOVE.get(source.path, ()))
+    found = [(match.group(1), match.start()) for match in LINUX_ALONE.finditer(source.code)]
+    found += [(PROC, offset) for text, offset in source.strings if PROC in text]
+    for name, offset in found:
+        if name not in LEFT_TO_MOVE.get(source.path, ()):
+            message = f"{name} is Linux's: it belongs into {LINUX_FILE}"
+            yield Finding(source.path, source.line_of(offset), message)
+        left.discard(name)
+    for name in sorted(left):
+        yield Finding(source.path, 1, f"has no {name} any more: take it off the list")
+
+
 def find(sources, context):
     findings = []
     for source in sources:
+        if source.is_c and fits(source.path, SEAM) and not fits(source.path, (LINUX_FILE,)):
+            findings += linux_alone(source)
         if not source.is_c or not fits(source.path, WHERE) or fits(source.path, SEAM):
             continue
         problems = list(problems_of(source))
@@ -97,6 +137,21 @@ SAMPLES = (
             "#if defined(__GNUC__) && defined(__linux__)\n#endif\n"
         },
         ["text.c:1: which system it is (_WIN32)", "text.c:3: which system it is (__linux__)"],
+    ),
+    (
+        "calls that Linux alone has",
+        {
+            "common/system/posix/linux_parts.c": "#include <sys/epoll.h>\nmemfd_create(n, 0);\n",
+            "common/system/posix/file.c": "#include <sys/epoll.h>\n/* memfd_create */\n"
+            'int a = memfd_create(n, 0);\nint b = open("/proc/self/x");\n',
+            "common/system/posix/shared_memory.c": "int a;\n",
+        },
+        [
+            "file.c:1: sys/epoll.h is Linux's",
+            "file.c:3: memfd_create is Linux's",
+            "file.c:4: /proc/ is Linux's",
+            "shared_memory.c:1: has no memfd_create any more",
+        ],
     ),
     (
         "a file that stays on the list for nothing",

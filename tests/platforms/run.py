@@ -20,7 +20,7 @@ import stages  # noqa: E402
 
 
 def main():
-    shared = {"run", "stages"}
+    shared = {"run", "stages", "mixed_match"}
     known = sorted({path.stem for path in FOLDER.glob("*.py")} - shared)
     names = sys.argv[1:] or known
     unknown = [name for name in names if name not in known]

@@ -120,6 +120,14 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
                     for name, token in ROLES.items()}
             room = {name: of.get("rooms", [of])[0] for name, of in room.items()}
             assert room["eye"]["invite"] == "" and room["mod"]["invite"], room
+        wrong = {"seconds": "x"}
+        status, _, text = service.ask("POST", API + "/rooms/arena-2/players/0/ban", wrong)
+        assert status == 400, (status, text)
+        expected.append(("token", "POST rooms/arena-2/players/0/ban", 400))
+        status, _, text = service.ask("POST", API + "/message", {"text": "hello"},
+                                      headers={"Content-Type": "text/plain"})
+        assert status == 415, (status, text)
+        expected.append(("token", "POST message", 415))
         entries = json.loads(service.ask("GET", API + "/audit")[2])["entries"]
         found = [(entry["name"], entry["what"], entry["status"]) for entry in entries]
         assert found == expected, (found, expected)

@@ -66,14 +66,14 @@ with FakeService(PROGRAM) as service, browser.Browser() as page:
     assert page.run("boos") == 0
 
     # Trends of the last ten minutes: a line each, with what it is now.
-    line = "document.querySelectorAll('#trend-lines polyline')[{}].getAttribute('points').split(' ')"
-    page.wait_for(line.format(0) + ".length >= 2")
+    line = "document.querySelector('#trend-lines polyline').getAttribute('points').split(' ')"
+    page.wait_for(line + ".length >= 2")
     captions = page.run("[...document.querySelectorAll('#trend-lines figcaption')]"
                         ".map((one) => one.textContent)")
     assert captions[:2] == ["Players: 4, most 4", "Rooms: 2, most 2"], captions
     assert [one.split(":")[0] for one in captions[2:]] == ["Tick lateness", "Traffic"], captions
     assert captions[3] == "Traffic: 0.0 KiB/s, most 0.0 KiB/s", captions
-    points = [[float(part) for part in point.split(",")] for point in page.run(line.format(0))]
+    points = [[float(part) for part in point.split(",")] for point in page.run(line)]
     assert all(0 < x <= 300 and y == 2 for x, y in points), points  # at the top: it is the most
     assert points == sorted(points), points
 

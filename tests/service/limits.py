@@ -73,6 +73,22 @@ def test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(si
             assert second.stdout.readline() == "1 0\n"
 
 
+def test_journal_of_silent_players_goes_after_a_crash_too(silent):
+    kind = ROOMS.replace("open = 8", "open = 1").replace("timeout = 1000", "timeout = 60000")
+    with Service(kind.replace("[match]", "[match]\nresume-wait = 1"), workers=1) as service:
+        with subprocess.Popen([silent, service.invite, "2"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as attack:
+            service.wait_until("pair-1", lambda room: room["state"] == "running" and room["tick"])
+            wait_for(lambda: len(rooms(service)) == 2, "the next room")
+            service.stop(by=signal.SIGKILL)
+            attack.stdin.close()
+            attack.wait()
+        service.start()
+        wait_for(lambda: "pair-1" not in [room["name"] for room in rooms(service)],
+                 "the room that goes on ends")
+        wait_for(lambda: len(journals(service)) == 1, "its journal goes")
+
+
 SOLO = """[limits]
 address-connections = 2
 address-joins = 20
@@ -142,6 +158,7 @@ def main():
     for workers in (1, 3):
         test_silent_pairs_of_one_address(sys.argv[4], workers)
     test_newcomer_who_was_sent_to_another_worker_before_waits_with_the_others(sys.argv[4])
+    test_journal_of_silent_players_goes_after_a_crash_too(sys.argv[4])
     test_player_who_plays_begins_as_many_rooms_as_it_likes()
     test_connections_of_an_address_are_counted_over_all_workers()
     test_holders_of_tokens_share_an_address(sys.argv[5])

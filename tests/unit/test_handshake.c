@@ -84,7 +84,7 @@ Test(handshake, equal_readies_are_good)
 {
     ls_text why = {"untouched"};
     ls_ready client = server_ready;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_OK);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why), LS_OK);
     cr_assert_str_eq(why.bytes, "untouched");
 }
 
@@ -93,21 +93,26 @@ Test(handshake, a_ready_is_refused_for_the_first_item_that_differs_with_both_val
     ls_text why;
     ls_ready client = server_ready;
     client.initial_hash = 0xaaaa;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_INITIAL_STATE_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why),
+                 LS_INITIAL_STATE_MISMATCH);
     expect_words(&why,
                  (const char *const[]){"initial state", "000000000000aaaa", "0000000000004444"}, 3);
     client.content_digest = 0xbbbb;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_CONTENT_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why),
+                 LS_CONTENT_MISMATCH);
     expect_words(&why, (const char *const[]){"content", "000000000000bbbb", "0000000000003333"}, 3);
     client.schema_digest = 0xcccc;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_SCHEMA_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why),
+                 LS_SCHEMA_MISMATCH);
     expect_words(&why, (const char *const[]){"schema", "000000000000cccc", "0000000000002222"}, 3);
     client.parameter_digest = 0xdddd;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_PARAMETER_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why),
+                 LS_PARAMETER_MISMATCH);
     expect_words(&why, (const char *const[]){"parameter", "000000000000dddd", "0000000000001111"},
                  3);
     client.simulation_version = 9;
-    cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_SIMULATION_VERSION_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server_ready, &why),
+                 LS_SIMULATION_VERSION_MISMATCH);
     expect_words(&why, (const char *const[]){"simulation version", "client 9", "server 3"}, 3);
 }
 
@@ -135,13 +140,15 @@ Test(handshake, readies_of_instances_differ_where_their_configs_do)
     cr_assert_neq(server.schema_digest, 0);
 
     ls_ready client = ready_of(config, &state_hash);
-    cr_assert_eq(ls_ready_check(&client, &server, &why), LS_OK);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server, &why), LS_OK);
     config.seed++;
     client = ready_of(config, &state_hash);
-    cr_assert_eq(ls_ready_check(&client, &server, &why), LS_PARAMETER_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server, &why),
+                 LS_PARAMETER_MISMATCH);
     config.seed--;
     config.params[COUNTER_PARAM_CELLS]++;
     client = ready_of(config, &state_hash);
-    cr_assert_eq(ls_ready_check(&client, &server, &why), LS_PARAMETER_MISMATCH);
+    cr_assert_eq(ls_ready_check(counter_simulation(), &client, &server, &why),
+                 LS_PARAMETER_MISMATCH);
     cr_assert_neq(client.schema_digest, server.schema_digest);
 }

@@ -82,6 +82,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     room->report.match_id = UINT64_C(0xfedcba9876543210);
     cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
     room->is_paused = true;
+    room->is_unplayed = true;
     ls_text_set(&room->pause_why, "lunch");
     add("without-a-journal");
     cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
@@ -93,6 +94,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     cr_assert_eq(known->report.worker, 3);
     cr_assert_eq(known->report.match_id, UINT64_C(0xfedcba9876543210));
     cr_assert(known->is_paused);
+    cr_assert(known->is_unplayed);
     cr_assert_str_eq(known->pause_why.bytes, "lunch");
     cr_assert(known->is_kept);
     cr_assert_not(known->is_open);

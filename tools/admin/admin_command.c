@@ -808,7 +808,8 @@ static const command commands[] = {
      "prints what the room looks like, as an SVG"},
     {"create", " [FLAG=VALUE...]", 0, ADMIN_WORDS_MAX - 1, false, "POST", "rooms", fill_create,
      admin_print_opened,
-     "opens a room: flags of lockstep-server without dashes, name=NAME; prints its name"},
+     "opens a room and prints its name: name=NAME, flags of lockstep-server without dashes, "
+     "param=map=plain, and rotation='map=canyon ticks=3600' for each match that it plays in turn"},
     {"end", " NAME", 1, 1, true, "DELETE", "", NULL, admin_print_result, "ends a room"},
     {"pause", " NAME [WHY]", 1, 2, true, "POST", "/pause", fill_why, admin_print_result,
      "halts a room; its players read why"},
@@ -819,16 +820,17 @@ static const command commands[] = {
     {"kick", " NAME SLOT [WHY]", 2, 3, true, "POST", "", fill_kick, admin_print_result,
      "sends a player away"},
     {"ban", " NAME SLOT SECONDS [WHY [BY]]", 3, 5, true, "POST", "", fill_ban, admin_print_result,
-     "and refuses it in every room by its address, or by BY: account or name"},
+     "sends a player away and refuses it in every room, by its address, or by BY: account or "
+     "name"},
     {"bans", "", 0, 0, false, "GET", "bans", NULL, admin_print_bans,
      "who is banned, and until when"},
     {"add-ban", " address|account|name WHO SECONDS [WHY]", 3, 4, false, "POST", "bans",
      fill_add_ban, admin_print_ban, "sends somebody away, now and later; prints the ban's number"},
     {"unban", " NUMBER", 1, 1, false, "DELETE", "", fill_unban, admin_print_result, "lifts a ban"},
     {"message", " [NAME] TEXT", 1, 2, false, "POST", "message", fill_message, admin_print_result,
-     "to the players of one room, or of all"},
+     "says TEXT to the players of one room, or of all"},
     {"drain", "", 0, 0, false, "POST", "drain", NULL, admin_print_result,
-     "no new rooms; the service ends when the last one is over"},
+     "opens no more rooms; the service ends when the last one is over"},
 };
 
 enum {

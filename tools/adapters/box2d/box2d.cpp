@@ -8,6 +8,7 @@
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulation/simulation.h"
+#include "lockstep/tools/adapters/engine_scene.h"
 extern "C" {
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulation/strict_double.h"
@@ -18,6 +19,8 @@ extern "C" {
 
 #include <new>
 #include <string.h>
+
+LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
 
 namespace
 {
@@ -315,12 +318,19 @@ uint64_t hash(const ls_sim_config *, const void *state)
     return sum;
 }
 
-/* Another engine is another game: machines with different ones never share a match. */
+/* Another engine is another game, even of the same release: Debian's for aarch64 has fused
+ * multiply-adds. Machines with different ones never share a match. */
 uint64_t content_digest(const ls_sim_config *)
 {
-    uint64_t version = ls_hash_pair(static_cast<uint64_t>(b2_version.major),
-                                    static_cast<uint64_t>(b2_version.minor));
-    return ls_hash_pair(version, static_cast<uint64_t>(b2_version.revision));
+    const engine_release release = {static_cast<uint8_t>(b2_version.major),
+                                    static_cast<uint8_t>(b2_version.minor),
+                                    static_cast<uint8_t>(b2_version.revision)};
+    return engine_scene_digest(lockstep_simulation(), release);
+}
+
+void explain_content(uint64_t client, uint64_t server, ls_text *out)
+{
+    engine_scene_explain("Box2D", client, server, out);
 }
 
 /* ---- drawing ---- */
@@ -447,6 +457,7 @@ constexpr ls_simulation make()
     game.passes = passes;
     game.pass_count = sizeof passes / sizeof passes[0];
     game.content_digest = content_digest;
+    game.explain_content = explain_content;
     game.state_bytes = state_bytes;
     game.init = init;
     game.draw = draw;

@@ -1,10 +1,10 @@
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulation/strict_double.h"
 #include "lockstep/common/simulations/player_view.h"
 #include "lockstep/tools/adapters/chipmunk/chipmunk_world.h"
+#include "lockstep/tools/adapters/engine_scene.h"
 
 #include <chipmunk/chipmunk.h>
 #include <chipmunk/chipmunk_private.h>
@@ -720,13 +720,21 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     return ls_fields_copy(list, sizeof list / sizeof *list, out, capacity);
 }
 
-/* Another copy of the engine is another game, even of the same version: Debian's for aarch64 has
- * fused multiply-adds, and the one for x86-64 has none. Machines with different ones never share a
- * match. */
+LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
+
+/* Another engine is another game, even of the same release: Debian's for aarch64 has fused
+ * multiply-adds, and the one for x86-64 has none. Machines with different ones never share a match.
+ */
 static uint64_t content_digest(const ls_sim_config *config)
 {
     (void)config;
-    return ls_hash_bytes(LS_CHIPMUNK_DIGEST, sizeof LS_CHIPMUNK_DIGEST - 1, 0);
+    const engine_release release = {CP_VERSION_MAJOR, CP_VERSION_MINOR, CP_VERSION_RELEASE};
+    return engine_scene_digest(lockstep_simulation(), release);
+}
+
+static void explain_content(uint64_t client, uint64_t server, ls_text *out)
+{
+    engine_scene_explain("Chipmunk", client, server, out);
 }
 
 /* ---- state 0 ---- */
@@ -899,6 +907,7 @@ static const ls_simulation chipmunk = {
     .passes = passes,
     .pass_count = sizeof passes / sizeof *passes,
     .content_digest = content_digest,
+    .explain_content = explain_content,
     .state_bytes = state_bytes,
     .scratch_bytes = chipmunk_scratch_bytes,
     .fields = fields,
@@ -909,8 +918,6 @@ static const ls_simulation chipmunk = {
     .input_bits = ls_buttons_in_first_byte,
     .status = chipmunk_status,
 };
-
-LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);
 
 const ls_simulation *lockstep_simulation(void)
 {
