@@ -53,10 +53,7 @@ LEFT_TO_MOVE = {
     "common/system/posix/machine.c": {PROC},
     "common/system/posix/machine_items.c": {PROC, "sched_getaffinity"},
     "common/system/posix/nonblocking_writer.c": {PROC},
-    "common/system/posix/program_start.c": {
-        "program_invocation_name",
-        "program_invocation_short_name",
-    },
+    "common/system/posix/program_start.c": {"program_invocation_short_name"},
     "common/system/posix/shared_memory.c": {"memfd_create"},
 }
 
