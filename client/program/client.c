@@ -1,10 +1,10 @@
 #include "lockstep/client/program/client.h"
 
 #include "lockstep/client/bots.h"
-#include "lockstep/client/program/client_link.h"
+#include "lockstep/client/link/client_link.h"
+#include "lockstep/client/link/seat_file.h"
+#include "lockstep/client/link/session_log.h"
 #include "lockstep/client/program/client_view.h"
-#include "lockstep/client/program/desync_lines.h"
-#include "lockstep/client/program/seat_file.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/client/view/frame_pace.h"
 #include "lockstep/common/base/clock.h"
@@ -26,11 +26,6 @@ enum {
     WAITING_FPS_MIN = 25, /* with fewer frames packets do not wait for them */
 };
 
-/* A server sends away without a word who shows a token that was used. */
-#define TOKEN_GIVES_NOTHING                                                                        \
-    "the server gives this client no place for its token, which may have been used before; the "   \
-    "server's log says why"
-
 typedef struct client {
     const ls_client_config *config;
     ls_console *console;
@@ -49,11 +44,8 @@ typedef struct client {
     ls_delayed_bot delayed_bot;
     ls_bit_flip flip;
     bool has_warned_of_delay;
-    uint32_t logged_slot_mask; /* of RESUMING */
-    ls_log_budget lines;       /* that the server causes */
+    ls_session_log lines;
     ls_client_chat chat;
-    uint32_t logged_here_mask; /* of LOBBY, and the next */
-    uint32_t logged_ready_mask;
     ls_frame_recorder recorder;
     ls_desync_notice first_desync; /* of this client; the session keeps the newest alone */
     ls_desync_cause first_cause;
@@ -174,138 +166,29 @@ static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
 
 /* ---- events ---- */
 
-static void on_desync(client *player, const ls_session_event *event)
+/* The summary tells of the first desync of this client; the session keeps the newest alone. */
+static void keep_first(client *player, const ls_session_event *event)
 {
     ls_session_report report = ls_session_report_of(player->session);
-    if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs <= 1) {
-        player->first_desync = event->desync;
+    if (event->subject != LS_DESYNC_OF_THIS_CLIENT || report.own_desyncs > 1) {
+        return;
     }
-    ls_desync_lines_log(player->session, event, &player->console->log);
-}
-
-static void on_cause(client *player, const ls_session_event *event)
-{
-    ls_session_report report = ls_session_report_of(player->session);
-    if (event->subject == LS_DESYNC_OF_THIS_CLIENT && report.own_desyncs == 1) {
+    if (event->kind == LS_SESSION_EVENT_DESYNC) {
+        player->first_desync = event->desync;
+    } else if (report.own_desyncs == 1) {
         player->first_cause = event->cause;
         player->has_first_cause = true;
-    }
-    ls_desync_lines_log(player->session, event, &player->console->log);
-}
-
-static void log_waiting(client *player, const ls_waiting *waiting)
-{
-    ls_text names = {{0}};
-    ls_session_add_names(player->session, waiting->slot_mask, &names);
-    ls_log_line(&player->console->log, LS_LOG_WARNING,
-                "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
-                waiting->tick, waiting->waited_ms);
-}
-
-static void log_lag(const client *player, const ls_lag *lag)
-{
-    ls_text words = {{0}};
-    ls_session_lag_text(player->session, lag, &words);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "lag: %s", words.bytes);
-}
-
-static void log_notice(const client *player, const ls_notice *notice)
-{
-    const ls_log *log = &player->console->log;
-    const char *text = notice->text.bytes;
-    const char *colon = text[0] != '\0' ? ": " : "";
-    if (notice->kind == LS_NOTICE_NEXT) {
-        ls_log_line(log, LS_LOG_INFO, "next in room %s", text);
-    } else if (notice->kind == LS_NOTICE_PAUSED) {
-        ls_log_line(log, LS_LOG_WARNING, "the server pauses the match at tick %" PRIu32 "%s%s",
-                    notice->tick, colon, text);
-    } else if (notice->kind == LS_NOTICE_UNPAUSED) {
-        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 "%s%s", notice->tick,
-                    colon, text);
-    } else {
-        ls_log_line(log, LS_LOG_WARNING, "the server says: %s", text);
     }
 }
 
 /* The log leaves out the lines that a view shows. */
-static void log_chat(client *player, const ls_chat *said)
+static void log_chat(client *player, const ls_chat *said, uint64_t now_ns)
 {
     ls_text line = {{0}};
     if (player->config->has_chat && !player->view.screen &&
         ls_client_chat_write(&player->chat, said, &line)) {
-        ls_log_line(&player->console->log, LS_LOG_INFO, "chat %s", line.bytes);
+        ls_session_log_chat(&player->lines, line.bytes, now_ns);
     }
-}
-
-static void log_lobby(client *player, ls_session_lobby lobby)
-{
-    ls_text line = {{0}};
-    if (lobby.here_mask == player->logged_here_mask &&
-        lobby.ready_mask == player->logged_ready_mask) {
-        return;
-    }
-    player->logged_here_mask = lobby.here_mask;
-    player->logged_ready_mask = lobby.ready_mask;
-    ls_client_view_add_lobby(player->session, &line);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "%s", line.bytes);
-}
-
-static void log_lost(client *player, const ls_session_event *event)
-{
-    player->logged_slot_mask = 0;
-    const ls_log *log = &player->console->log;
-    double retry_s = (double)event->retry_in_ns / 1e9;
-    if (event->away_ns == 0) {
-        ls_log_line(log, LS_LOG_WARNING, "lost the link to the server (%s); trying again in %.2g s",
-                    event->text.bytes, retry_s);
-        ls_log_line(log, LS_LOG_INFO,
-                    "this client has every tick before %" PRIu32 " (chain %016" PRIx64 ")",
-                    event->tick, event->tick_chain);
-        return;
-    }
-    ls_log_line(log, LS_LOG_WARNING,
-                "still without a link after %.1f s (%s); trying again in %.2g s",
-                (double)event->away_ns / 1e9, event->text.bytes, retry_s);
-}
-
-static void log_joining(const client *player, const ls_session_event *event)
-{
-    static const char *const sources[] = {"with the state that this client has",
-                                          "with a snapshot of", "with a history of",
-                                          "with the rest of the state of"};
-    const ls_log *log = &player->console->log;
-    const ls_join *join = &event->join;
-    uint32_t ticks = join->next_close - join->tick;
-    if (event->away_ns > 0) {
-        ls_log_line(log, LS_LOG_INFO,
-                    "back in the match after %.1f s; %" PRIu32 " ticks to catch up",
-                    (double)event->away_ns / 1e9, ticks);
-    }
-    if (join->source != LS_JOIN_HELD) {
-        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s %.1f KiB",
-                    join->next_close, sources[join->source], join->blob_bytes / 1024.0);
-    } else if (event->away_ns == 0) {
-        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s", join->next_close,
-                    sources[join->source]);
-    }
-}
-
-static void log_resuming(client *player, const ls_resuming *resuming)
-{
-    if (player->logged_slot_mask == resuming->slot_mask) {
-        return; /* the server repeats it twice a second */
-    }
-    const ls_log *log = &player->console->log;
-    int others = __builtin_popcount(resuming->slot_mask);
-    player->logged_slot_mask = resuming->slot_mask;
-    if (others == 0) {
-        ls_log_line(log, LS_LOG_INFO,
-                    "all players are back; the server collects the ticks that it lacks");
-        return;
-    }
-    ls_log_line(log, LS_LOG_INFO,
-                "the server was restarted and waits for %d other player%s (%.0f s at most)", others,
-                others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
 /* The room has closed its last match and not opened the next one: a connection in between is closed
@@ -317,122 +200,21 @@ static bool may_come_back_again(const client *player)
            ls_event_loop_now_ns(player->loop) < player->back_until_ns;
 }
 
-static void log_over(const client *player, const ls_session_event *event)
+static void log_event(client *player, const ls_session_event *event, uint64_t now_ns)
 {
-    const ls_log *log = &player->console->log;
-    const char *name = ls_status_name(event->status);
-    if (may_come_back_again(player)) {
-        ls_log_line(log, LS_LOG_DEBUG, "the next match is not open yet; trying again");
-    } else if (event->status == LS_OK) {
-        ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
-    } else if (event->status == LS_SAVED) {
-        ls_log_line(log, LS_LOG_WARNING,
-                    "the server has saved the match, to go on another time: %s", event->text.bytes);
-    } else if (!ls_client_link_has_connected(player->link)) {
-        bool is_named = event->status == LS_REFUSED ||
-                        (player->place.sealed.has_token && event->status != LS_FULL &&
-                         event->status != LS_MATCH_FULL);
-        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->place.name,
-                    is_named ? ls_client_link_failure(player->link) : event->text.bytes, name);
+    if (event->kind == LS_SESSION_EVENT_DESYNC || event->kind == LS_SESSION_EVENT_CAUSE) {
+        keep_first(player, event);
+    } else if (event->kind == LS_SESSION_EVENT_OVER && event->status != LS_OK) {
+        player->over_why = event->text;
+    } else if (event->kind == LS_SESSION_EVENT_CHAT) {
+        log_chat(player, &event->chat, now_ns);
+    }
+    if (event->kind == LS_SESSION_EVENT_OVER && may_come_back_again(player)) {
+        ls_log_line(&player->console->log, LS_LOG_DEBUG,
+                    "the next match is not open yet; trying again");
     } else {
-        bool is_sent_away = player->place.sealed.has_token && event->status == LS_DISCONNECTED &&
-                            !ls_session_offer(player->session);
-        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", ls_client_link_server(player->link),
-                    is_sent_away ? TOKEN_GIVES_NOTHING : event->text.bytes, name);
+        ls_session_log_event(&player->lines, event, now_ns);
     }
-}
-
-static void log_seated(const client *player)
-{
-    const ls_offer *offer = ls_session_offer(player->session);
-    const ls_simulation *simulation =
-        ls_sim_instance_simulation(ls_session_instance(player->session));
-    if (player->view.screen && !simulation->draw) {
-        ls_log_line(&player->console->log, LS_LOG_WARNING,
-                    "simulation %s has no draw function: there is no picture of it",
-                    simulation->name);
-    }
-    ls_text place = {{0}};
-    ls_text_set(&place, "as slot %" PRIu32, offer->slot);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
-                ls_client_link_server(player->link),
-                offer->is_spectator ? "as a spectator" : place.bytes, offer->simulation,
-                offer->config.players);
-}
-
-static void log_event(client *player, const ls_session_event *event)
-{
-    const ls_log *log = &player->console->log;
-    switch (event->kind) {
-    case LS_SESSION_EVENT_SEATED:
-        log_seated(player);
-        break;
-    case LS_SESSION_EVENT_SECRET:
-        break;
-    case LS_SESSION_EVENT_UNPREDICTED:
-        ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
-        break;
-    case LS_SESSION_EVENT_STARTED:
-        ls_log_line(log, LS_LOG_INFO, "the match starts");
-        break;
-    case LS_SESSION_EVENT_JOINING:
-        log_joining(player, event);
-        break;
-    case LS_SESSION_EVENT_JOINED:
-        ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
-                    player->config->session.is_spectator ? "watching" : "playing", event->tick);
-        break;
-    case LS_SESSION_EVENT_LOST:
-        log_lost(player, event);
-        break;
-    case LS_SESSION_EVENT_RESUMING:
-        log_resuming(player, &event->resuming);
-        break;
-    case LS_SESSION_EVENT_WAITING:
-        log_waiting(player, &event->waiting);
-        break;
-    case LS_SESSION_EVENT_LAG:
-        log_lag(player, &event->lag);
-        break;
-    case LS_SESSION_EVENT_NOTICE:
-        log_notice(player, &event->notice);
-        break;
-    case LS_SESSION_EVENT_CHAT:
-        log_chat(player, &event->chat);
-        break;
-    case LS_SESSION_EVENT_LOBBY:
-        log_lobby(player, ls_session_lobby_of(player->session));
-        break;
-    case LS_SESSION_EVENT_DESYNC:
-        on_desync(player, event);
-        break;
-    case LS_SESSION_EVENT_CAUSE:
-        on_cause(player, event);
-        break;
-    case LS_SESSION_EVENT_HEALED:
-        ls_log_line(log, LS_LOG_WARNING,
-                    "this client was healed and agrees from tick %" PRIu32 " on", event->tick);
-        break;
-    case LS_SESSION_EVENT_ENDED:
-        ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
-        break;
-    case LS_SESSION_EVENT_OVER:
-        if (event->status != LS_OK) {
-            player->over_why = event->text;
-        }
-        log_over(player, event);
-        break;
-    }
-}
-
-/* A server may send as many messages as it likes. */
-static void log_bounded(client *player, const ls_session_event *event, uint64_t now_ns)
-{
-    ls_log *log = &player->console->log;
-    bool is_own = event->kind == LS_SESSION_EVENT_OVER;
-    const ls_log before = is_own ? *log : ls_log_budget_begin(&player->lines, log, now_ns);
-    log_event(player, event);
-    *log = before;
 }
 
 static void draw_progress(void *user, uint64_t now_ns)
@@ -502,7 +284,7 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
         if (event.kind == LS_SESSION_EVENT_NOTICE && event.notice.kind == LS_NOTICE_NEXT) {
             player->next = event.notice.text;
         }
-        log_bounded(player, &event, now_ns);
+        log_event(player, &event, now_ns);
         ls_client_view_on_event(&player->view, &event);
     }
     ls_client_link_flush(player->link);
@@ -834,7 +616,15 @@ static ls_status create_session(client *player, const ls_session_seat *seat, ls_
     session.keeps_previous_state = player->view.screen != NULL;
     session.seat = *seat;
     ls_packet_sink sink = ls_client_link_sink(player->link);
-    return ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    ls_status status =
+        ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    player->lines = (ls_session_log){.log = &player->console->log,
+                                     .session = player->session,
+                                     .link = player->link,
+                                     .place = &player->place,
+                                     .has_picture = player->view.screen != NULL,
+                                     .budget = player->lines.budget};
+    return status;
 }
 
 static ls_status build(client *player, ls_text *why)
@@ -888,9 +678,6 @@ static void forget_match(client *player)
                             player->config->bot_delay_ticks);
     }
     player->has_warned_of_delay = false;
-    player->logged_slot_mask = 0;
-    player->logged_here_mask = 0;
-    player->logged_ready_mask = 0;
     player->has_first_cause = false;
     player->over_why = fresh.over_why;
     player->next = fresh.next;

@@ -1,5 +1,6 @@
 #include "lockstep/client/program/client_view.h"
 
+#include "lockstep/client/link/session_log.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulation/plugin_place.h"
 
@@ -82,20 +83,6 @@ static void set_banner(const ls_session_report *report, ls_hud_model *hud)
     }
 }
 
-void ls_client_view_add_lobby(const ls_session *session, ls_text *line)
-{
-    ls_session_lobby lobby = ls_session_lobby_of(session);
-    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
-    ls_text_add(line, "%d of %" PRIu32 " players are here", __builtin_popcount(lobby.here_mask),
-                ls_session_offer(session)->config.players);
-    if (missing != 0) {
-        ls_text_add(line, "; not ready: ");
-        ls_session_add_names(session, missing, line);
-    } else if (lobby.ready_mask != LS_LOBBY_ASKS_NOBODY) {
-        ls_text_add(line, " and ready");
-    }
-}
-
 static void add_lobby(const ls_client_view *shown, const ls_session_report *report,
                       ls_hud_model *hud)
 {
@@ -104,7 +91,7 @@ static void add_lobby(const ls_client_view *shown, const ls_session_report *repo
         return;
     }
     ls_text_add(&hud->waiting, ": ");
-    ls_client_view_add_lobby(shown->session, &hud->waiting);
+    ls_session_log_add_lobby(shown->session, &hud->waiting);
     hud->asks_ready = lobby.ready_mask != LS_LOBBY_ASKS_NOBODY;
     if (hud->asks_ready) {
         bool is_ready = (lobby.ready_mask >> report->slot & 1u) != 0;

@@ -32,9 +32,6 @@ ls_status ls_client_view_open(ls_client_view *view, const ls_screen_config *conf
 /* Events of the session that the person should see. */
 void ls_client_view_on_event(ls_client_view *view, const ls_session_event *event);
 
-/* "2 of 4 players are here; not ready: ann": of a session that waits for its match. */
-void ls_client_view_add_lobby(const ls_session *session, ls_text *line);
-
 /* A sound that they should hear. */
 void ls_client_view_play(ls_client_view *view, const ls_sound *sound);
 

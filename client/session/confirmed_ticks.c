@@ -66,10 +66,8 @@ ls_status ls_confirmed_ticks_create(const ls_session *context, ls_confirmed_tick
     ticks->held_ticks = held_ticks;
     ticks->chain = LS_TICK_CHAIN_START;
     ls_status status = ls_input_buffer_create(&config, context->allocator, &ticks->inputs);
-    if (status == LS_OK) {
-        status = ls_tick_parts_init(&ticks->parts, config.slots, config.input_bytes_max,
-                                    context->allocator);
-    }
+    LS_THEN(status, ls_tick_parts_init(&ticks->parts, config.slots, config.input_bytes_max,
+                                       context->allocator));
     if (status != LS_OK) {
         ls_confirmed_ticks_destroy(ticks);
         return status;

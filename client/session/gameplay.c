@@ -81,15 +81,9 @@ static ls_status create_parts(ls_session *session, ls_text *why)
     session->sync = &session->own_sync;
     session->hashes = &session->own_hashes;
     ls_status status = ls_confirmed_ticks_create(session, &session->ticks);
-    if (status == LS_OK) {
-        status = ls_uplink_create(session, &session->uplink);
-    }
-    if (status == LS_OK) {
-        status = ls_stepper_create(session, &session->stepper);
-    }
-    if (status == LS_OK) {
-        status = ls_diagnosis_create(session, &session->diagnosis);
-    }
+    LS_THEN(status, ls_uplink_create(session, &session->uplink));
+    LS_THEN(status, ls_stepper_create(session, &session->stepper));
+    LS_THEN(status, ls_diagnosis_create(session, &session->diagnosis));
     return status == LS_OK ? LS_OK : ls_fail(status, why, "%s", ls_status_text(status));
 }
 
@@ -98,13 +92,9 @@ ls_status ls_gameplay_create(ls_session *session, const ls_offer *offer, ls_text
     session->offer = *offer;
     session->end.final_tick = UINT32_MAX;
     ls_status status = check_offer(session, why);
-    if (status == LS_OK) {
-        status = ls_sim_instance_create(session->simulation, &session->offer.config,
-                                        session->allocator, &session->instance, why);
-    }
-    if (status == LS_OK) {
-        status = create_parts(session, why);
-    }
+    LS_THEN(status, ls_sim_instance_create(session->simulation, &session->offer.config,
+                                           session->allocator, &session->instance, why));
+    LS_THEN(status, create_parts(session, why));
     session->has_gameplay = status == LS_OK;
     return status;
 }

@@ -213,9 +213,8 @@ ls_status ls_joiner_create_healing(const ls_session *context, const ls_heal_snap
     joiner->is_healing = true;
     receive_join(joiner, &join);
     ls_status status = ls_joiner_check(context, &join) ? LS_MALFORMED : create_buffers(joiner);
-    if (status == LS_OK) {
-        status = ls_confirmed_ticks_copy_to_backlog(context->ticks, heal->tick, joiner->backlog);
-    }
+    LS_THEN(status,
+            ls_confirmed_ticks_copy_to_backlog(context->ticks, heal->tick, joiner->backlog));
     if (status != LS_OK) {
         ls_joiner_destroy(joiner);
         return status;

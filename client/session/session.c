@@ -818,6 +818,11 @@ ls_fixed ls_session_alpha(const ls_session *session)
     return session->has_gameplay ? ls_stepper_alpha(session->stepper) : 0;
 }
 
+const void *ls_session_previous(const ls_session *session)
+{
+    return session->has_gameplay ? ls_stepper_previous(session->stepper) : NULL;
+}
+
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     if (session->has_gameplay) {

@@ -67,7 +67,7 @@ typedef struct ls_session_config {
      * only with frames of less than half a tick. */
     bool makes_inputs_between_frames;
 
-    bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
+    bool keeps_previous_state; /* for previous and draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
 
     /* Comes to watch: makes no inputs, sits on no seat, checks every state hash all the same. */
@@ -316,6 +316,9 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot);
 /* The share of the newest state in this frame's picture: how far the time of the frame lies between
  * the two newest states. */
 ls_fixed ls_session_alpha(const ls_session *session);
+
+/* The state before the newest one, or that itself where it is not kept; NULL: there is none yet. */
+const void *ls_session_previous(const ls_session *session);
 
 /* Appends the picture `alpha` of the way from the state before to the newest one: with this frame's
  * alpha it moves evenly, with LS_FIXED_ONE it shows the newest state as it is. Does nothing before

@@ -44,13 +44,12 @@ ls_session_config ls_session_config_default(void)
 
 ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
 {
-    if (config->cookie != CONFIG_COOKIE) {
-        ls_text_set(why, "the config of a session comes from ls_session_config_default");
-        return LS_BAD_ARGUMENT;
-    }
-    if (!config->find_simulation) {
-        ls_text_set(why, "find_simulation must be given");
-        return LS_BAD_ARGUMENT;
+    const char *wrong = config->cookie != CONFIG_COOKIE
+                            ? "the config of a session comes from ls_session_config_default"
+                        : !config->find_simulation ? "find_simulation must be given"
+                                                   : NULL;
+    if (wrong) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s", wrong);
     }
     return ls_setting_table_check(&ls_session_settings, config, false, why);
 }

@@ -197,15 +197,9 @@ ls_status ls_stepper_create(const ls_session *context, ls_stepper **out)
     ls_jitter_buffer_init(&stepper->jitter_buffer, context->dt_ns);
     stepper->alpha = LS_FIXED_ONE;
     ls_status status = create_previous(stepper);
-    if (status == LS_OK) {
-        status = create_window(stepper);
-    }
-    if (status == LS_OK) {
-        status = create_prediction(stepper);
-    }
-    if (status == LS_OK) {
-        status = create_sounds(stepper);
-    }
+    LS_THEN(status, create_window(stepper));
+    LS_THEN(status, create_prediction(stepper));
+    LS_THEN(status, create_sounds(stepper));
     if (status != LS_OK) {
         ls_stepper_destroy(stepper);
         return status;
@@ -509,11 +503,16 @@ ls_fixed ls_stepper_alpha(const ls_stepper *stepper)
     return stepper->alpha;
 }
 
+const void *ls_stepper_previous(const ls_stepper *stepper)
+{
+    return stepper->previous ? stepper->previous : ls_sim_instance_view(stepper->context->instance);
+}
+
 void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *list)
 {
     const ls_simulation *simulation = stepper->context->simulation;
     const void *current = ls_sim_instance_view(stepper->context->instance);
-    const void *previous = stepper->previous ? stepper->previous : current;
+    const void *previous = ls_stepper_previous(stepper);
     if (ls_sim_instance_tick(stepper->context->instance) > 0 && simulation->draw) {
         ls_plugin_place_enter(LS_PLUGIN_CALL_DRAW);
         simulation->draw(&stepper->context->offer.config, previous, current, alpha, list);

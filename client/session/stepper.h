@@ -76,6 +76,7 @@ ls_tick ls_stepper_tick(const ls_stepper *stepper);
 
 bool ls_stepper_predicts(const ls_stepper *stepper);
 ls_fixed ls_stepper_alpha(const ls_stepper *stepper);
+const void *ls_stepper_previous(const ls_stepper *stepper);
 void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *list);
 
 /* Fills in the report's figures of steps and states. */

@@ -74,10 +74,8 @@ ls_status ls_uplink_create(const ls_session *context, ls_uplink **out)
     uplink->sync = context->sync;
     ls_lag_notes_init(&uplink->notes, context->dt_ns);
     ls_status status = ls_input_buffer_create(&config, context->allocator, &uplink->inputs);
-    if (status == LS_OK) {
-        status = ls_lost_presses_create(context->instance, uplink->inputs, context->allocator,
-                                        &uplink->lost);
-    }
+    LS_THEN(status, ls_lost_presses_create(context->instance, uplink->inputs, context->allocator,
+                                           &uplink->lost));
     if (status != LS_OK) {
         ls_uplink_destroy(uplink);
         return status;

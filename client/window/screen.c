@@ -3,6 +3,7 @@
 #include "lockstep/client/view/frame_pace.h"
 #include "lockstep/client/window/painter.h"
 #include "lockstep/client/window/terminal.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>
@@ -60,11 +61,12 @@ static ls_status open_terminal(ls_screen *screen)
 static ls_status open_window(ls_screen *screen, ls_text *why)
 {
     const ls_screen_config *config = &screen->config;
+    bool is_apart = ls_ability_is_there(LS_ABILITY_APART_WINDOWS, NULL);
     ls_window_config window = {.title = "Lockstep",
                                .width = config->width,
                                .height = config->height,
-                               .follows_display = config->fps == 0 && LS_WINDOW_MAY_BE_APART,
-                               .is_painted_apart = LS_WINDOW_MAY_BE_APART};
+                               .follows_display = config->fps == 0 && is_apart,
+                               .is_painted_apart = is_apart};
     ls_status status = ls_painter_open(&window, screen->allocator, &screen->painter, why);
     if (status == LS_OK) {
         uint32_t display_hz = ls_painter_look(screen->painter).display_hz;

@@ -20,14 +20,6 @@ typedef struct ls_window_config {
     bool is_painted_apart; /* by a thread that has the window for itself */
 } ls_window_config;
 
-/* Whether a thread may have a window that is not the program's first one: on macOS windows belong
- * to that one. */
-#if defined(__APPLE__)
-#define LS_WINDOW_MAY_BE_APART false
-#else
-#define LS_WINDOW_MAY_BE_APART true
-#endif
-
 /* UNSUPPORTED when this build has no windows, IO when there is no screen or no font, NO_MEMORY;
  * `why` explains. */
 ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,

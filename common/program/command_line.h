@@ -31,7 +31,7 @@ extern const ls_setting_table ls_param_settings; /* of an ls_param_options */
 /* The same of a program that plays a match which was decided elsewhere: files alone. */
 extern const ls_setting_table ls_file_param_settings;
 
-#define LS_COMMAND_LINE_PARTS_MAX 5u
+#define LS_COMMAND_LINE_PARTS_MAX 6u
 
 /* A table, and the struct of the caller that its rows describe, with the defaults in it. */
 typedef struct ls_command_line_part {

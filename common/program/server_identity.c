@@ -52,14 +52,20 @@ static ls_status make_directories(const char *path, ls_text *why)
 
 /* ---- the file ---- */
 
-static ls_status make(ls_server_identity *identity, const ls_key_file *file, ls_text *why)
+static ls_status draw(ls_server_identity *identity, ls_text *why)
 {
     if (ls_cipher_init() != LS_OK) {
         return ls_fail(LS_IO, why, "the system has no random bytes to give");
     }
     ls_cipher_random(identity->keys.private_key, sizeof identity->keys.private_key);
     ls_cipher_random(identity->invite_secret, sizeof identity->invite_secret);
-    ls_status status = ls_key_file_make(identity->path, file, why);
+    return LS_OK;
+}
+
+static ls_status make(ls_server_identity *identity, const ls_key_file *file, ls_text *why)
+{
+    ls_status status = draw(identity, why);
+    LS_THEN(status, ls_key_file_make(identity->path, file, why));
     identity->was_made = status == LS_OK;
     return status;
 }
@@ -102,7 +108,8 @@ ls_status ls_server_identity_open(const char *path, ls_server_identity *out, ls_
         memcpy(identity.path, path, strlen(path));
     }
     if (status == LS_OK) {
-        status = read_or_make(&identity, !path, why);
+        status =
+            identity.path[0] == '\0' ? draw(&identity, why) : read_or_make(&identity, !path, why);
         if (status == LS_IO && !path) {
             ls_text_add(why, "; --identity FILE has it at another place");
         }

@@ -31,6 +31,8 @@ struct ls_event_loop {
     bool is_stopped;
     bool is_calling_alarms;
     bool has_stop_signals;
+    ls_loop_handler leave; /* around waiting, for a thread beside this one; all zero: none */
+    ls_loop_handler enter;
 };
 
 /* libuv keeps a handle's memory until its close callback, so each source is a block of its own. */
@@ -398,10 +400,13 @@ static void on_patience(uv_timer_t *timer)
 /* Where no descriptor stands for the loop libuv waits itself, in whole milliseconds, and does what
  * there is. It calls its timers before it waits: one that was due by then has to come again, or the
  * waiting has no end. */
-static void run_until_alarm(ls_event_loop *loop)
+static void run_until_alarm(ls_event_loop *loop, uint64_t time_ns)
 {
     uint64_t began_ns = ls_event_loop_now_ns(loop);
-    uint64_t patience_ns = alarm_patience_ns(loop, began_ns);
+    uint64_t patience_ns = LS_MIN(time_ns, alarm_patience_ns(loop, began_ns));
+    if (loop->leave.call) {
+        loop->leave.call(loop->leave.user, began_ns);
+    }
     if (patience_ns == UINT64_MAX) {
         uv_timer_stop(&loop->patience);
     } else {
@@ -409,6 +414,9 @@ static void run_until_alarm(ls_event_loop *loop)
         uv_timer_start(&loop->patience, on_patience, 1 + (patience_ns - 1) / LS_NS_PER_MS, 1);
     }
     uv_run(&loop->uv, patience_ns == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    if (loop->enter.call) {
+        loop->enter.call(loop->enter.user, began_ns);
+    }
     loop->idle_ns += patience_ns > 0 ? ls_event_loop_now_ns(loop) - began_ns : 0;
 }
 
@@ -418,7 +426,13 @@ static bool wait(ls_event_loop *loop, uint64_t uv_ns)
 {
     uint64_t began_ns = ls_event_loop_now_ns(loop);
     uint64_t patience_ns = LS_MIN(uv_ns, alarm_patience_ns(loop, began_ns));
+    if (loop->leave.call) {
+        loop->leave.call(loop->leave.user, began_ns);
+    }
     bool is_ready = ls_socket_await(loop->descriptor, patience_ns);
+    if (loop->enter.call) {
+        loop->enter.call(loop->enter.user, began_ns);
+    }
     uint64_t waited_ns = ls_event_loop_now_ns(loop) - began_ns;
     if (waited_ns >= COLD_NS) {
         ls_tick_code_fetch();
@@ -447,29 +461,48 @@ static void call_alarms(ls_event_loop *loop)
     release_removed_alarms(loop);
 }
 
-LS_TICK_CODE static void run(ls_event_loop *loop)
+static uint64_t left_ns(const ls_event_loop *loop, uint64_t until_ns)
 {
-    while (!loop->is_stopped) {
+    uint64_t now_ns = until_ns == UINT64_MAX ? 0 : ls_event_loop_now_ns(loop);
+    return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+LS_TICK_CODE static void run(ls_event_loop *loop, uint64_t until_ns)
+{
+    uint64_t time_ns = left_ns(loop, until_ns);
+    for (bool is_first = true; !loop->is_stopped && (is_first || time_ns > 0); is_first = false) {
         uint64_t uv_ns = uv_patience_ns(loop);
         if (uv_ns == 0 && !uv_loop_alive(&loop->uv)) {
             break;
         }
         if (loop->descriptor < 0) {
-            run_until_alarm(loop);
-        } else if (uv_ns == 0 || wait(loop, uv_ns)) {
+            run_until_alarm(loop, time_ns);
+        } else if (uv_ns == 0 || wait(loop, LS_MIN(uv_ns, time_ns))) {
             uv_run(&loop->uv, UV_RUN_NOWAIT);
         }
         call_alarms(loop);
+        time_ns = left_ns(loop, until_ns);
     }
     loop->is_stopped = false;
 }
 
 void ls_event_loop_run(ls_event_loop *loop)
 {
+    ls_event_loop_run_until(loop, UINT64_MAX);
+}
+
+void ls_event_loop_share(ls_event_loop *loop, ls_loop_handler leave, ls_loop_handler enter)
+{
+    loop->leave = leave;
+    loop->enter = enter;
+}
+
+void ls_event_loop_run_until(ls_event_loop *loop, uint64_t until_ns)
+{
     LS_ASSERT(!loop->is_running);
     loop->is_running = true;
     uint32_t slack_ns = ls_machine_timer_slack(1);
-    run(loop);
+    run(loop, until_ns);
     (void)ls_machine_timer_slack(slack_ns);
     loop->is_running = false;
 }

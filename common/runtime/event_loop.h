@@ -39,6 +39,14 @@ void ls_event_loop_destroy(ls_event_loop *loop);
  * system wakes this thread as punctually as it can meanwhile (a timer slack of 1 ns). */
 void ls_event_loop_run(ls_event_loop *loop);
 
+/* As run, for a loop of the caller's own: does what is due, and returns at `until_ns` at the
+ * latest; a time that has passed means at once. */
+void ls_event_loop_run_until(ls_event_loop *loop, uint64_t until_ns);
+
+/* Another thread may use what the handlers use while the loop waits: `leave` is called before it
+ * waits and `enter` behind that, by the loop's thread. */
+void ls_event_loop_share(ls_event_loop *loop, ls_loop_handler leave, ls_loop_handler enter);
+
 /* Makes run return once the current round of handlers is done; before run, makes the next run
  * return without waiting. From the loop's own thread only. */
 void ls_event_loop_stop(ls_event_loop *loop);

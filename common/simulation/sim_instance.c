@@ -224,15 +224,9 @@ static ls_sim_digests make_digests(ls_sim_instance *instance)
 static ls_status build(ls_sim_instance *instance, ls_text *why)
 {
     ls_status status = allocate_blocks(instance, why);
-    if (status == LS_OK) {
-        status = build_schema(instance, why);
-    }
-    if (status == LS_OK) {
-        status = make_state_0(instance, why);
-    }
-    if (status == LS_OK) {
-        status = build_image(instance, why);
-    }
+    LS_THEN(status, build_schema(instance, why));
+    LS_THEN(status, make_state_0(instance, why));
+    LS_THEN(status, build_image(instance, why));
     if (status == LS_OK) {
         instance->digests = make_digests(instance);
     }
@@ -243,10 +237,7 @@ ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_c
                                  const ls_allocator *allocator, ls_sim_instance **out, ls_text *why)
 {
     ls_status status = ls_simulation_check(simulation, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    status = ls_sim_config_check(simulation, config, why);
+    LS_THEN(status, ls_sim_config_check(simulation, config, why));
     if (status != LS_OK) {
         return status;
     }
@@ -257,6 +248,7 @@ ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_c
     instance->allocator = allocator;
     instance->simulation = simulation;
     instance->config = *config;
+    instance->config.user = simulation->user;
     instance->tuning = (ls_sim_tuning){.workers = 1, .log_level = LS_LOG_WARNING};
     status = build(instance, why);
     if (status != LS_OK) {

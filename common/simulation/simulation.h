@@ -103,6 +103,7 @@ typedef struct ls_sim_config {
     char strings[LS_STRING_PARAMS_MAX][LS_STRING_BYTES_MAX];
     ls_sim_file files[LS_FILE_PARAMS_MAX];
     ls_rate tick_rate; /* where it is no whole number, in lowest terms; else {0, 0} */
+    void *user;        /* of the simulation; of no meaning for another machine */
 } ls_sim_config;
 
 /* Exactly: a step takes denominator/numerator seconds. */
@@ -592,6 +593,8 @@ typedef struct ls_simulation {
 
     /* Says why two content digests differ, for the refusal of a client. NULL: in their digits. */
     void (*explain_content)(uint64_t client, uint64_t server, ls_text *out);
+
+    void *user; /* of one that the host itself has made: its functions get it in the config */
 } ls_simulation;
 
 /* Whether it names what lies where in its saves. */

@@ -40,10 +40,12 @@ static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_
     ls_admission admission;
     const ls_server_config config = {.options = args, .game = game, .admission = &admission};
     ls_room_game_warn(game, &console->log);
-    if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") && !args->resume_path) {
+    if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") &&
+        !args->hosting.resume_path) {
         ls_log_line(&console->log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
     }
-    ls_status status = ls_admission_open(&args->admission, args->bind_host, &admission, &why);
+    ls_status status =
+        ls_admission_open(&args->hosting.admission, args->hosting.bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
     }
@@ -54,8 +56,8 @@ static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_
 
 static ls_exit_code run(const ls_server_options *args, ls_console *console)
 {
-    const ls_room_request request = {.sim = args->sim,
-                                     .resume_path = args->resume_path,
+    const ls_room_request request = {.sim = args->hosting.sim,
+                                     .resume_path = args->hosting.resume_path,
                                      .match = args->match,
                                      .given = args->given,
                                      .spectators = args->matches == 1 ? DEFAULT_SPECTATORS : 0,
@@ -108,7 +110,8 @@ int main(int argc, char **argv)
         .ending = "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
                   "internal.",
         .print_lists = print_simulations,
-        .parts = {{&ls_server_settings, &args, &args.own_given},
+        .parts = {{&ls_hosting_settings, &args.hosting, &args.hosting_given},
+                  {&ls_server_settings, &args, &args.own_given},
                   {&ls_match_settings, &args.match, &args.given},
                   {&ls_param_settings, &args.params, NULL},
                   {&ls_output_settings, &args.output, NULL}},

@@ -422,16 +422,17 @@ static ls_status create_rooms(server *host, ls_text *why)
             LS_BAD_ARGUMENT, why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
             host->options->matches, match->sim.players, match->spectators_max, LS_HOST_PLACES_MAX);
     }
-    bool has_bundles = strcmp(host->options->bundle_dir, "none") != 0;
+    bool has_bundles = strcmp(host->options->hosting.bundle_dir, "none") != 0;
     const ls_rooms_config rooms = {.console = host->console,
-                                   .host = {.bind_host = host->options->bind_host,
-                                            .port = (uint16_t)host->options->port,
+                                   .host = {.bind_host = host->options->hosting.bind_host,
+                                            .port = (uint16_t)host->options->hosting.port,
                                             .sealed = config->admission->sealed,
                                             .table.matches_max = host->options->matches,
                                             .table.players_max = (uint32_t)places,
                                             .table.at_work = ls_crash_log_place()},
-                                   .bundle_dir = has_bundles ? host->options->bundle_dir : NULL,
-                                   .bundle_mib_max = host->options->bundle_limit};
+                                   .bundle_dir =
+                                       has_bundles ? host->options->hosting.bundle_dir : NULL,
+                                   .bundle_mib_max = host->options->hosting.bundle_limit};
     ls_status status = ls_rooms_create(&rooms, &host->rooms, why);
     if (status == LS_OK) {
         ls_room_game_attach(config->game, loop_of(host));
@@ -442,7 +443,7 @@ static ls_status create_rooms(server *host, ls_text *why)
 static void log_restored(const server *host, const ls_resume_report *report)
 {
     const ls_log *log = &host->console->log;
-    const char *path = host->options->resume_path;
+    const char *path = host->options->hosting.resume_path;
     if (report->loss.bytes[0]) {
         ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
     }
@@ -486,9 +487,9 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
     ls_room_opening opening = {.match = *ls_room_game_match(config->game),
                                .title = is_only ? NULL : title,
                                .label = is_only ? NULL : label,
-                               .journal_dir = host->options->journal_dir,
+                               .journal_dir = host->options->hosting.journal_dir,
                                .resume = resume,
-                               .resume_path = host->options->resume_path};
+                               .resume_path = host->options->hosting.resume_path};
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
     ls_resume_report report;
     ls_room *room = NULL;
@@ -543,7 +544,7 @@ static ls_status add_handlers(server *host)
 static void create_announcer(server *host)
 {
     const announcer_config announcer = {.host = ls_rooms_host(host->rooms),
-                                        .bind_host = host->options->bind_host,
+                                        .bind_host = host->options->hosting.bind_host,
                                         .matches = host->options->matches,
                                         .find_port = (uint16_t)host->options->find_port};
     ls_text why = {{0}};
@@ -576,7 +577,8 @@ static void log_listening(const server *host)
         ls_text_set(&what, "%" PRIu32 " matches of ", host->options->matches);
     }
     char place[LS_ENDPOINT_JOINED_BYTES];
-    ls_endpoint_join(host->options->bind_host, ls_host_port(ls_rooms_host(host->rooms)), place);
+    ls_endpoint_join(host->options->hosting.bind_host, ls_host_port(ls_rooms_host(host->rooms)),
+                     place);
     ls_log_line(&host->console->log, LS_LOG_INFO, "listening on %s, %s%s for %" PRIu32 " players",
                 place, what.bytes, match->simulation->name, match->sim.players);
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),

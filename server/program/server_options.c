@@ -1,7 +1,6 @@
 #include "lockstep/server/program/server_options.h"
 
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/server/host/match_table.h"
@@ -9,18 +8,10 @@
 #include "lockstep/server/service/service_config.h"
 
 enum {
-    DEFAULT_PORT = LS_ENDPOINT_DEFAULT_PORT,
     GAME = LS_MATCH_GROUP_GAME,
     NETWORK = LS_MATCH_GROUP_NETWORK,
-    RULES = LS_MATCH_GROUP_RULES,
     SERVICE = LS_MATCH_GROUP_RULES + 1,
 };
-
-static ls_status read_token_protocol_id(void *target, char *value, ls_text *why)
-{
-    return ls_option_id("token-protocol-id", value,
-                        &((ls_server_options *)target)->admission.token_protocol_id, why);
-}
 
 static ls_status read_log_format(void *target, char *value, ls_text *why)
 {
@@ -30,59 +21,14 @@ static ls_status read_log_format(void *target, char *value, ls_text *why)
 #define FIELD(member) .offset = offsetof(ls_server_options, member)
 
 static const ls_setting_row rows[] = {
-    {LS_SETTING_IS_TEXT, FIELD(sim), .flag = "sim", .letter = 's', .argument = "NAME|FILE.so",
-     .group = GAME, .default_text = "units", .help = "Simulation: a built-in or a plug-in's file"},
     {LS_SETTING_IS_U32, FIELD(matches), .min = 1, .max = LS_MATCHES_MAX, .flag = "matches",
      .argument = "N", .group = GAME, .help = "Matches of these settings to host at once"},
-    {LS_SETTING_IS_TEXT, FIELD(bind_host), .flag = "bind", .argument = "ADDR", .group = NETWORK,
-     .default_text = "::, all, of IPv4 too", .help = "Address to listen on, of IPv4 or IPv6"},
-    {LS_SETTING_IS_U32, FIELD(port), .max = 65535, .flag = "port", .letter = 'P', .argument = "P",
-     .group = NETWORK, .help = "UDP port; 0: chosen by the system"},
     {LS_SETTING_IS_TEXT, FIELD(port_file), .flag = "port-file", .argument = "FILE",
      .group = NETWORK, .help = "Write the port to FILE once it is bound"},
     {LS_SETTING_IS_ON_OFF, FIELD(is_found), .flag = "find", .argument = "on|off", .group = NETWORK,
      .help = "Let lockstep-client --find find this server on the local network"},
     {LS_SETTING_IS_U32, FIELD(find_port), .min = 1, .max = 65535, .flag = "find-port",
      .argument = "P", .group = NETWORK, .help = "UDP port of its queries"},
-    {LS_SETTING_IS_TEXT, FIELD(admission.identity_path), .flag = "identity", .argument = "FILE",
-     .group = NETWORK, .default_text = "in $XDG_STATE_HOME/lockstep",
-     .help = "Keep this server's key in FILE, which is made on first use: players who have the "
-             "invite know by it that nobody stands between"},
-    {LS_SETTING_IS_SWITCH, FIELD(admission.is_invite_only), .flag = "invite-only", .group = NETWORK,
-     .help = "Put a secret into the invite, and let nobody in without it"},
-    {LS_SETTING_IS_TEXT, FIELD(admission.invite_path), .flag = "invite-file", .argument = "FILE",
-     .group = NETWORK, .help = "Write the invite to FILE once the port is bound"},
-    {LS_SETTING_IS_TEXT, FIELD(admission.invite_host), .flag = "invite-host", .argument = "HOST",
-     .group = NETWORK, .default_text = "the address of --bind, or this machine's name",
-     .help = "Name or address of this server in the invite"},
-    {LS_SETTING_IS_SWITCH, FIELD(admission.is_insecure), .flag = "insecure", .group = NETWORK,
-     .help = "Let clients in that have only the address and say --insecure too, for a network that "
-             "you trust; on this machine they need neither"},
-    {LS_SETTING_IS_TEXT, FIELD(admission.token_key_path), .flag = "token-key", .argument = "FILE",
-     .group = NETWORK,
-     .help =
-         "Let nobody in without a connect token that was made with the key in FILE, or with the "
-         "old key beside it; with --invite-only the invite lets in as well"},
-    {LS_SETTING_IS_TEXT, FIELD(admission.token_servers), .flag = "token-server",
-     .argument = "HOST[:PORT],...", .group = NETWORK, .default_text = "tokens for any server",
-     .help = "Take tokens alone that name one of these addresses, by which players reach this "
-             "server"},
-    {LS_SETTING_IS_READ, .read = read_token_protocol_id, .flag = "token-protocol-id",
-     .argument = "N", .group = NETWORK, .default_text = "\"LOCKSTEP\" as a number",
-     .help = "Your game's number, as in its tokens, in decimal or behind 0x in hexadecimal"},
-    {LS_SETTING_IS_TEXT, FIELD(bundle_dir), .flag = "bundle-dir", .argument = "DIR|none",
-     .group = RULES, .default_text = "the current directory",
-     .help = "Where the bundle of a desync is written, for lockstep-desync"},
-    {LS_SETTING_IS_U32, FIELD(bundle_limit), .min = 1, .max = 1u << 20, .flag = "bundle-limit",
-     .argument = "MIB", .group = RULES,
-     .help = "Room for all bundles; one that does not fit is not written. A slot gets 8 at most"},
-    {LS_SETTING_IS_TEXT, FIELD(journal_dir), .flag = "journal", .argument = "DIR", .group = RULES,
-     .default_text = "no journal",
-     .help = "Write each match down in a file of its own in DIR, for lockstep-replay"},
-    {LS_SETTING_IS_TEXT, FIELD(resume_path), .flag = "resume", .argument = "FILE", .group = RULES,
-     .help = "Go on with the match of this journal after a crash, with its settings, in the same "
-             "file; --sim only names a plug-in's file"},
-
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",
@@ -135,22 +81,12 @@ const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]}
 static ls_status check_path(const ls_server_options *args, const char *flag, const char *path,
                             ls_text *why)
 {
-    bool is_journal = args->resume_path && path && ls_output_is_same_file(path, args->resume_path);
+    bool is_journal = args->hosting.resume_path && path &&
+                      ls_output_is_same_file(path, args->hosting.resume_path);
     return is_journal
                ? ls_fail(LS_BAD_ARGUMENT, why,
                          "--%s %s is the journal that is resumed: name another file", flag, path)
                : LS_OK;
-}
-
-static ls_status check_invite(const ls_admission_options *admission, ls_text *why)
-{
-    bool is_made = admission->invite_path || admission->invite_host;
-    if (is_made && admission->token_key_path && !admission->is_invite_only) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "with --token-key an invite lets nobody in unless --invite-only puts a "
-                       "secret into it");
-    }
-    return LS_OK;
 }
 
 /* The first option that was given and is of a service alone; NULL: none. */
@@ -170,16 +106,17 @@ static const char *first_of_service(const ls_server_options *args)
 ls_status ls_server_options_check(void *user, ls_text *why)
 {
     const ls_server_options *args = user;
-    if (args->config_path && (args->sim || args->resume_path || args->matches > 1)) {
+    if (args->config_path &&
+        (args->hosting.sim || args->hosting.resume_path || args->matches > 1)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--config runs the rooms of its file: without %s",
-                       args->sim           ? "--sim"
-                       : args->resume_path ? "--resume"
-                                           : "--matches");
+                       args->hosting.sim           ? "--sim"
+                       : args->hosting.resume_path ? "--resume"
+                                                   : "--matches");
     }
-    if (args->resume_path && (args->journal_dir || args->matches > 1)) {
+    if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--resume goes on with one match and its journal: without %s",
-                       args->journal_dir ? "--journal" : "--matches");
+                       args->hosting.journal_dir ? "--journal" : "--matches");
     }
     if (!args->config_path && !args->is_worker) {
         const char *flag = first_of_service(args);
@@ -187,8 +124,7 @@ ls_status ls_server_options_check(void *user, ls_text *why)
             return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --config", flag);
         }
     }
-    ls_status status = ls_admission_check(&args->admission, why);
-    status = status == LS_OK ? check_invite(&args->admission, why) : status;
+    ls_status status = ls_hosting_check(&args->hosting, why);
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
 }
@@ -196,14 +132,10 @@ ls_status ls_server_options_check(void *user, ls_text *why)
 ls_server_options ls_server_options_default(void)
 {
     return (ls_server_options){.matches = 1,
-                               .port = DEFAULT_PORT,
                                .find_port = LS_DISCOVERY_PORT,
                                .is_found = true,
                                .match = ls_match_config_default(ls_builtin_simulation(0)),
-                               .bundle_dir = ".",
-                               .bundle_limit = 256,
-                               .bind_host = "::",
+                               .hosting = ls_hosting_default(),
                                .rooms_max = LS_MATCHES_MAX,
-                               .admission.token_protocol_id = LS_TOKEN_PROTOCOL_ID,
                                .output = {.level = LS_LOG_INFO}};
 }

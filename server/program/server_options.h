@@ -1,16 +1,19 @@
-/* Server options: the command line of lockstep-server, beside the settings of a match: one table,
- * which the file of a service is read by as well. Called by main and service_program. */
+/* Server options: the command line of lockstep-server, beside the settings of a match and of
+ * whoever hosts it: one table, which the file of a service is read by as well. Called by main and
+ * service_program. */
 #ifndef LOCKSTEP_SERVER_PROGRAM_SERVER_OPTIONS_H
 #define LOCKSTEP_SERVER_PROGRAM_SERVER_OPTIONS_H
 
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/log_format.h"
-#include "lockstep/server/host/admission.h"
 #include "lockstep/server/match/match.h"
+#include "lockstep/server/rooms/hosting.h"
 
 typedef struct ls_server_options {
-    const char *sim, *bind_host, *port_file, *bundle_dir, *journal_dir, *resume_path;
-    uint32_t matches, port, find_port, bundle_limit;
+    ls_hosting hosting;
+    uint64_t hosting_given; /* rows of ls_hosting_settings */
+    const char *port_file;
+    uint32_t matches, find_port;
     bool is_found;
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */
@@ -20,8 +23,7 @@ typedef struct ls_server_options {
     bool is_check;     /* the service is only checked */
     bool is_worker;    /* one of a service's: it is told all else by the service */
     ls_log_format log_format;
-    uint64_t own_given; /* rows of ls_server_settings */
-    ls_admission_options admission;
+    uint64_t own_given;    /* rows of ls_server_settings */
     ls_match_config match; /* fields of it, ... */
     uint64_t given;        /* ... of these rows of ls_match_settings */
     ls_param_options params;

@@ -36,7 +36,8 @@ typedef struct service_program {
 
 static bool is_given(const ls_server_options *options, const char *flag)
 {
-    return ls_setting_is_given(&ls_server_settings, options->own_given, flag);
+    return ls_setting_is_given(&ls_hosting_settings, options->hosting_given, flag) ||
+           ls_setting_is_given(&ls_server_settings, options->own_given, flag);
 }
 
 static void note(service_program *self, ls_toml_place at, ls_status status, const ls_text *why)
@@ -50,14 +51,18 @@ static void note(service_program *self, ls_toml_place at, ls_status status, cons
 /* A row of the file counts where the command line has none of that flag. */
 static void apply_server_rows(service_program *self, ls_server_options *options)
 {
-    ls_setting_target target = {.fields = options};
+    ls_setting_target hosting = {.fields = &options->hosting};
+    ls_setting_target own = {.fields = options};
     for (uint32_t i = 0; i < self->service.server.count; i++) {
         ls_room_setting *row = &self->service.server.rows[i];
         const ls_setting_text text = {row->flag, row->value};
         ls_text why = {{0}};
         if (!is_given(options, row->flag)) {
-            note(self, self->service.server_at[i],
-                 ls_setting_read_text(&ls_server_settings, &target, &text, &why), &why);
+            ls_status status = ls_setting_read_text(&ls_hosting_settings, &hosting, &text, &why);
+            if (status == LS_NOT_FOUND) {
+                status = ls_setting_read_text(&ls_server_settings, &own, &text, &why);
+            }
+            note(self, self->service.server_at[i], status, &why);
         }
     }
 }
@@ -76,18 +81,27 @@ static ls_status apply_log_format(service_program *self, ls_server_options *opti
     return status;
 }
 
-static ls_status apply_own_rows(service_program *self, const ls_server_options *options,
-                                ls_text *why)
+static ls_status apply_rows(service_program *self, const ls_setting_table *table, uint64_t given,
+                            const void *fields, ls_text *why)
 {
     ls_status status = LS_OK;
-    for (uint32_t i = 0; status == LS_OK && i < ls_server_settings.count; i++) {
-        const ls_setting_row *row = &ls_server_settings.rows[i];
-        if ((options->own_given >> i & 1u) != 0) {
+    for (uint32_t i = 0; status == LS_OK && i < table->count; i++) {
+        const ls_setting_row *row = &table->rows[i];
+        if ((given >> i & 1u) != 0) {
             status = ls_service_config_override(&self->service, row->flag,
-                                                (const char *)options + row->offset, why);
+                                                (const char *)fields + row->offset, why);
         }
     }
     return status;
+}
+
+static ls_status apply_own_rows(service_program *self, const ls_server_options *options,
+                                ls_text *why)
+{
+    ls_status status =
+        apply_rows(self, &ls_hosting_settings, options->hosting_given, &options->hosting, why);
+    return status == LS_OK ? apply_rows(self, &ls_server_settings, options->own_given, options, why)
+                           : status;
 }
 
 /* A setting of a match on the command line is that of every room. */
@@ -129,10 +143,10 @@ static void settle_workers(service_program *self, const ls_server_options *optio
         (ls_worker_settings){.rooms_max = LS_MIN(each * 2, LS_MATCHES_MAX),
                              .log_level = options->output.level,
                              .log_format = options->log_format,
-                             .bind_host = options->bind_host,
-                             .admission = options->admission,
+                             .bind_host = options->hosting.bind_host,
+                             .admission = options->hosting.admission,
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
-                             .bundle_mib_max = options->bundle_limit,
+                             .bundle_mib_max = options->hosting.bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
                              .plugin_dir = text_or_null(service->plugin_dir),
                              .files = self->files,
@@ -199,7 +213,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     }
     note(self, nowhere, apply_own_rows(self, options, &why), &why);
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
-    note(self, nowhere, ls_admission_check(&options->admission, &why), &why);
+    note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }
@@ -249,7 +263,7 @@ static ls_status count_workers(service_program *self, const ls_console *console,
  * is a key that nobody knows. */
 static ls_status prepare_token_key(const ls_server_options *options, ls_text *why)
 {
-    const char *path = options->admission.token_key_path;
+    const char *path = options->hosting.admission.token_key_path;
     bool is_missing =
         options->is_on_agones && path && !ls_private_file_look(path, NULL) && errno == ENOENT;
     return is_missing ? ls_token_key_make(path, NULL, why) : LS_OK;
@@ -259,9 +273,9 @@ static ls_status prepare_token_key(const ls_server_options *options, ls_text *wh
 static ls_status prepare(service_program *self, ls_server_options *options, ls_text *why)
 {
     ls_status status =
-        ls_server_identity_open(options->admission.identity_path, &self->identity, why);
+        ls_server_identity_open(options->hosting.admission.identity_path, &self->identity, why);
     bool is_known = ls_machine_program_path(self->program, sizeof self->program);
-    options->admission.identity_path = self->identity.path;
+    options->hosting.admission.identity_path = self->identity.path;
     LS_THEN(status, prepare_token_key(options, why));
     if (status == LS_OK && !is_known) {
         status = ls_fail(LS_IO, why, "the system does not say where this program is");
@@ -307,8 +321,8 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
     const ls_supervisor_config config = {.service = &self->service,
                                          .read_again = read_again,
                                          .user = &again,
-                                         .bind_host = options->bind_host,
-                                         .port = (uint16_t)options->port,
+                                         .bind_host = options->hosting.bind_host,
+                                         .port = (uint16_t)options->hosting.port,
                                          .port_file = options->port_file,
                                          .http_port_file = options->http_port_file,
                                          .is_on_agones = options->is_on_agones,
@@ -317,7 +331,8 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .worker = &self->worker,
                                          .admission = &admission,
                                          .sockets = &self->sockets};
-    ls_status status = ls_admission_open(&options->admission, options->bind_host, &admission, &why);
+    ls_status status = ls_admission_open(&options->hosting.admission, options->hosting.bind_host,
+                                         &admission, &why);
     if (status != LS_OK) {
         return ls_exit_report(&console->log, status, &why);
     }

@@ -107,9 +107,11 @@ static void describe_code(ls_room_game *game)
 ls_status ls_room_game_load(ls_room_game *game, ls_text *why)
 {
     const char *recorded = game->resume ? ls_resume_simulation(game->resume) : "units";
-    game->sim = game->request.sim ? game->request.sim : recorded;
+    const ls_simulation *own = game->request.simulation;
+    game->sim = own ? own->name : game->request.sim ? game->request.sim : recorded;
     ls_plugin_crash_watch(game->sim);
-    ls_status status = ls_simulation_load(game->sim, &game->loaded, why);
+    game->loaded.simulation = own;
+    ls_status status = own ? LS_OK : ls_simulation_load(game->sim, &game->loaded, why);
     game->is_loaded = status == LS_OK;
     LS_THEN(status, configure(game, why));
     if (status != LS_OK) {
@@ -117,7 +119,9 @@ ls_status ls_room_game_load(ls_room_game *game, ls_text *why)
     }
     describe_code(game);
     const ls_rerun_process_config reruns = {.name = game->loaded.library ? game->sim : NULL};
-    if (ls_rerun_process_create(&reruns, ls_allocator_heap(), &game->reruns) == LS_OK) {
+    game->match.rerun_host = game->request.rerun_host;
+    if (!game->match.rerun_host &&
+        ls_rerun_process_create(&reruns, ls_allocator_heap(), &game->reruns) == LS_OK) {
         game->match.rerun_host = ls_rerun_process_host(game->reruns);
     }
     return LS_OK;

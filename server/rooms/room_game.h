@@ -13,7 +13,11 @@
 
 /* A room that an operator asks for. The texts outlive the game. */
 typedef struct ls_room_request {
-    const char *sim;           /* a built-in or a file; NULL: what the journal names, or units */
+    const char *sim; /* a built-in or a file; NULL: what the journal names, or units */
+    /* In place of `sim`: one of this process; NULL: `sim` counts. */
+    const ls_simulation *simulation;
+    /* Where ticks are run again; NULL: in helper processes, which are this program once more. */
+    const struct ls_rerun_host *rerun_host;
     const char *resume_path;   /* of the journal that the match goes on from; NULL: it is new */
     ls_match_config match;     /* fields of it, ... */
     uint64_t given;            /* ... of these rows of ls_match_settings */

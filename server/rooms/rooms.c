@@ -116,6 +116,9 @@ static void on_written(void *user, const ls_desync_file *file)
             ls_room_receive_bundle(rooms->rows[i], file);
         }
     }
+    if (rooms->config.on_bundle) {
+        rooms->config.on_bundle(rooms->config.user, file);
+    }
 }
 
 static void on_timer(void *user, uint64_t now_ns)

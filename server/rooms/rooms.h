@@ -25,6 +25,8 @@ typedef struct ls_rooms_config {
     const char *(*put_off)(void *user, const ls_match_asker *asker);
     /* A room is done: it may be closed within. Called once; NULL: no callback. */
     void (*on_done)(void *user, ls_room *room);
+    /* A bundle was written, or could not be, perhaps of a room that is gone; NULL: no callback. */
+    void (*on_bundle)(void *user, const ls_desync_file *file);
     void *user;
 } ls_rooms_config;
 

@@ -61,8 +61,10 @@ MAY_USE = {
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
-    "client/program": AROUND | CLIENT | VIEW,
+    "client/link": PURE | NETWORK | {"common/system", "common/runtime", "client/session"},
+    "client/program": AROUND | CLIENT | VIEW | {"client/link"},
     "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
+    "tools/liblockstep": AROUND | HOST | CLIENT | {"client/link", "server/rooms"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
     "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }

@@ -27,7 +27,7 @@ SECONDS_MAX = 300
 MATCHES_AT_ONCE = 6
 # The bots answer a state of long ago and the server waits for them: every match goes the same way.
 RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait", "--wait-limit", 30000,
-         "--wait-budget", 0, "--investigation-timeout", 30000]
+         "--wait-budget", 0, "--investigation-timeout", 30000, "--timeout", 60000]
 BOT_DELAY = 20
 ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
                "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
@@ -111,7 +111,8 @@ class Match:
     def start_client(self, name, plugin, arguments=(), environment=None, surroundings=None):
         self.clients.append(Process([
             self.tools.client, f"127.0.0.1:{self.port}", "--sim", self.tools.plugins / plugin,
-            "--name", name, "--bot", len(self.clients) + 1, "--bot-delay", BOT_DELAY, *arguments],
+            "--name", name, "--bot", len(self.clients) + 1, "--bot-delay", BOT_DELAY,
+            "--connect-wait", SECONDS_MAX, *arguments],
             environment, surroundings))
         return self.clients[-1]
 

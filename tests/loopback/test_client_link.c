@@ -1,5 +1,5 @@
 /* A client's link: which packets wake its loop, and which wait to be taken. */
-#include "lockstep/client/program/client_link.h"
+#include "lockstep/client/link/client_link.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/loopback/station.h"

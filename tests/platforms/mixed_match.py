@@ -85,7 +85,8 @@ def play(clients, sim="arena"):
             players[name] = started.start(name, *command, "--bot", str(seed + 1), "--name", name,
                                           "--json", f"{name}.json")
         hashes = {}
-        for name, process in players.items():
+        # A client that fails says why; the server would wait for it.
+        for name, process in reversed(players.items()):
             try:
                 code = process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired as error:

@@ -12,10 +12,12 @@ import sys
 import tempfile
 
 SCRIPT, BUILD = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-PARTS = ("server", "client", "tools", "dev", "common")
+PARTS = ("server", "client", "tools", "lib", "dev", "common")
+PACKAGES = {part: "liblockstep0" if part == "lib" else f"lockstep-{part}" for part in PARTS}
 PROGRAMS = {
     "server": {"lockstep-server", "lockstep-admin", "lockstep-token"},
     "client": {"lockstep-client"},
+    "lib": set(),
     "dev": set(),
     "common": set(),
 }
@@ -51,11 +53,14 @@ def check_parts(packages):
         fields = dict(re.findall(r"^(\S+): (.*)$", run("dpkg-deb", "-f", packages[part]),
                                  re.MULTILINE))
         depends = fields.get("Depends", "")
-        assert fields["Package"] == f"lockstep-{part}"
+        assert fields["Package"] == PACKAGES[part]
         assert fields["Version"] == version_of_commit(), fields["Version"]
-        assert part == "common" or f"lockstep-common (= {fields['Version']})" in depends, depends
+        is_documented = f"lockstep-common (= {fields['Version']})" in depends
+        assert part in ("common", "lib") or is_documented, depends
         assert "sdl" not in depends.lower() or part in ("client", "tools"), (part, depends)
         assert part != "client" or "libsdl2" in depends
+        assert part != "dev" or f"liblockstep0 (= {fields['Version']})" in depends, depends
+        assert part != "lib" or not re.search("curl|gnutls|systemd|microhttpd", depends), depends
 
 
 def check_trees(trees):
@@ -72,7 +77,7 @@ def check_trees(trees):
             flags = set(re.findall(r"^ .*?(--[a-z][a-z0-9-]*)", run(
                 trees[part] / "usr/bin" / name, "--help"), re.MULTILINE))
             assert {flag.rstrip("=") for flag in offered} == flags, (name, offered)
-        document = trees[part] / f"usr/share/doc/lockstep-{part}"
+        document = trees[part] / f"usr/share/doc/{PACKAGES[part]}"
         assert "License: Expat" in (document / "copyright").read_text(encoding="utf-8")
         assert b"lockstep (" in gzip.decompress((document / "changelog.Debian.gz").read_bytes())
     server = trees["server"]
@@ -80,10 +85,18 @@ def check_trees(trees):
     check_tools(trees["tools"])
     assert (server / "etc/lockstep/lockstep.toml").is_file()
     assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
+    check_library(trees["lib"], trees["dev"])
     assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
     rules = next(trees["common"].rglob("tools/fleet/prometheus-rules.yaml"))
     assert "## Alerts" in (rules.parents[2] / "docs/operating.md").read_text(encoding="utf-8")
     assert "lockstep-server" in run(server / "usr/bin/lockstep-server", "--version")
+
+
+def check_library(library, development):
+    """What runs needs the library alone; what is built needs the rest."""
+    assert list(library.rglob("liblockstep.so.0")) and not list(library.rglob("liblockstep.so"))
+    for name in ("liblockstep.so", "liblockstep.a", "lockstep.h", "lockstep.pc"):
+        assert list(development.rglob(name)), name
 
 
 def check_tools(tree):
@@ -133,8 +146,9 @@ def check_by_others(packages, trees):
 
 def main():
     names = run(SCRIPT, "--build", BUILD).split()
-    packages = {re.search(r"/lockstep-(\w+)_", name)[1]: name for name in names}
-    assert set(packages) == set(PARTS), names
+    packages = {part: name for part in PARTS for name in names
+                if pathlib.Path(name).name.startswith(PACKAGES[part] + "_")}
+    assert set(packages) == set(PARTS) and len(names) == len(PARTS), names
     check_parts(packages)
     with tempfile.TemporaryDirectory() as folder:
         trees = {part: pathlib.Path(folder, part) for part in PARTS}
@@ -142,7 +156,7 @@ def main():
             run("dpkg-deb", "-x", packages[part], trees[part])
         check_trees(trees)
         check_by_others(packages, trees)
-    print("five packages are as they should be")
+    print("six packages are as they should be")
 
 
 main()

@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/client/program/seat_file.h"
+#include "lockstep/client/link/seat_file.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

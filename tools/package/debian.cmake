@@ -1,7 +1,7 @@
 # Packages for Debian, one for each part of what is installed, so that a server needs no SDL.
 # tools/package/build makes them.
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL server client tools dev common)
+set(CPACK_COMPONENTS_ALL server client tools lib dev common)
 set(CPACK_PACKAGE_NAME lockstep)
 set(CPACK_PACKAGE_VENDOR "Lockstep")
 set(CPACK_PACKAGE_CONTACT "The Lockstep authors <lockstep@users.noreply.github.com>")
@@ -28,6 +28,11 @@ foreach(part IN ITEMS server client tools dev common)
   string(TOUPPER ${part} name)
   set(CPACK_DEBIAN_${name}_PACKAGE_NAME lockstep-${part})
 endforeach()
+set(CPACK_DEBIAN_LIB_PACKAGE_NAME liblockstep0) # as its soname
+set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/lib/shlibs
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/lib/triggers)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_LOCKSTEP_DEV_DEPENDS
@@ -41,8 +46,10 @@ set(CPACK_COMPONENT_CLIENT_DESCRIPTION
   "client for deterministic lockstep matches\nPlays or watches a match of a Lockstep server, in a window or on a terminal.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
   "tools for deterministic lockstep simulations\nVerify journals of matches, explain desyncs, test that a simulation is\ndeterministic, make networks bad, and measure.")
+set(CPACK_COMPONENT_LIB_DESCRIPTION
+  "lockstep matches in a game of your own (library)\nA shared library that hosts matches, plays in them and steps simulations. Games\nthat were built with lockstep-dev need it.")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
-  "lockstep matches in a game of your own\nLibraries and headers to write a simulation, and to embed the server's match\nand the client's session.")
+  "lockstep matches in a game of your own (development)\nHeaders and libraries to write a simulation, and to host and play matches in a\ngame.")
 set(CPACK_COMPONENT_COMMON_DESCRIPTION
   "documentation and simulations of Lockstep\nThe documentation, and the plug-ins that server, client and tools share.")
 include(CPack)

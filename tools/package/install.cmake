@@ -60,6 +60,35 @@ endforeach()
 get_property(libraries GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
 
 install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
+
+# The one library. Its static form is one object: what it is made of is put together, and is hidden
+# from whoever links it.
+install(TARGETS lockstep EXPORT LockstepTargets
+  LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
+install(FILES tools/liblockstep/lockstep.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+ls_order_libraries(lockstep_liblockstep)
+get_property(inside GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
+get_property(packages GLOBAL PROPERTY LS_PACKAGES_OF_lockstep_liblockstep)
+set(LS_PC_LIBS_PRIVATE "")
+foreach(package IN LISTS packages)
+  foreach(library IN LISTS ${package}_LIBRARIES)
+    string(APPEND LS_PC_LIBS_PRIVATE "-l${library} ")
+  endforeach()
+endforeach()
+if(NOT LS_SANITIZE)
+  set(whole ${PROJECT_BINARY_DIR}/lib/liblockstep)
+  list(TRANSFORM inside REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
+  add_custom_command(OUTPUT ${whole}.a
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -fno-lto -o ${whole}.o
+      $<TARGET_OBJECTS:lockstep_liblockstep> -Wl,--start-group ${archives} -Wl,--end-group
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --remove-section=.gnu.lto_*
+      --remove-section=.gnu.debuglto_* ${whole}.o
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${whole}.a
+    COMMAND ${CMAKE_AR} rcs ${whole}.a ${whole}.o
+    DEPENDS lockstep_liblockstep ${inside} COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(lockstep_archive ALL DEPENDS ${whole}.a)
+  install(FILES ${whole}.a DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+endif()
 if(LS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # gcc's bytecode is of one version of gcc: who embeds the libraries may have another.
   foreach(library IN LISTS libraries)
@@ -100,6 +129,7 @@ foreach(package IN LISTS all_packages)
   list(APPEND LS_PC_REQUIRES ${module})
 endforeach()
 list(JOIN LS_PC_REQUIRES " " LS_PC_REQUIRES)
+list(APPEND LS_COMPONENTS lockstep) # which needs nothing
 list(JOIN LS_COMPONENTS " " LS_COMPONENTS)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir} COMPONENT dev)
@@ -119,7 +149,7 @@ install(FILES common/maths/strict_archive.cmake DESTINATION ${package_dir}
 file(RELATIVE_PATH LS_PC_PREFIX
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" LS_PC_PREFIX "${LS_PC_PREFIX}")
-foreach(package IN ITEMS lockstep lockstep-core)
+foreach(package IN ITEMS lockstep lockstep-core lockstep-parts)
   configure_file(tools/package/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

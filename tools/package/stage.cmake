@@ -49,10 +49,14 @@ License: Unicode
 ${unicode}
 ")
 
-foreach(part IN ITEMS server client tools dev common)
+foreach(part IN ITEMS server client tools lib dev common)
   set(tree ${CPACK_TEMPORARY_DIRECTORY}/${part})
-  file(COPY ${made}/copyright DESTINATION ${tree}/usr/share/doc/lockstep-${part})
-  compress(${made}/changelog ${tree}/usr/share/doc/lockstep-${part}/changelog.Debian.gz)
+  set(package lockstep-${part})
+  if(part STREQUAL "lib")
+    set(package liblockstep0)
+  endif()
+  file(COPY ${made}/copyright DESTINATION ${tree}/usr/share/doc/${package})
+  compress(${made}/changelog ${tree}/usr/share/doc/${package}/changelog.Debian.gz)
   file(GLOB programs ${tree}/usr/bin/*)
   foreach(program IN LISTS programs)
     get_filename_component(name ${program} NAME)

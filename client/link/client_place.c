@@ -1,4 +1,4 @@
-#include "lockstep/client/program/client_place.h"
+#include "lockstep/client/link/client_place.h"
 
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/sealed/invite.h"

@@ -1,8 +1,8 @@
 /* Client place: where a client is to connect, and what it knows of the server there, out of the
  * word on its command line, an invite or HOST[:PORT], or out of its connect token. Pure but for the
  * system's resolver and the token's file. */
-#ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
-#define LOCKSTEP_CLIENT_PROGRAM_CLIENT_PLACE_H
+#ifndef LOCKSTEP_CLIENT_LINK_CLIENT_PLACE_H
+#define LOCKSTEP_CLIENT_LINK_CLIENT_PLACE_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"

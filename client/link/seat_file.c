@@ -1,4 +1,4 @@
-#include "lockstep/client/program/seat_file.h"
+#include "lockstep/client/link/seat_file.h"
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"

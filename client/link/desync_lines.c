@@ -1,4 +1,4 @@
-#include "lockstep/client/program/desync_lines.h"
+#include "lockstep/client/link/desync_lines.h"
 
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"

@@ -1,8 +1,8 @@
 /* Seat file: remembers the seat of a player outside of the process, so that a client that crashed
  * and is started again gets its seat back at once. Only its owner can read it. Written once the
  * player is seated, removed when the seat is gone. */
-#ifndef LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
-#define LOCKSTEP_CLIENT_PROGRAM_SEAT_FILE_H
+#ifndef LOCKSTEP_CLIENT_LINK_SEAT_FILE_H
+#define LOCKSTEP_CLIENT_LINK_SEAT_FILE_H
 
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"

@@ -1,4 +1,4 @@
-#include "lockstep/client/program/client_link.h"
+#include "lockstep/client/link/client_link.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/udp/transport_udp.h"

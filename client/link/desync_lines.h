@@ -1,7 +1,7 @@
 /* Desync lines: a client's lines in the log about a desync: what a player needs of the server's
- * report. Called by client.c. */
-#ifndef LOCKSTEP_CLIENT_PROGRAM_DESYNC_LINES_H
-#define LOCKSTEP_CLIENT_PROGRAM_DESYNC_LINES_H
+ * report. Called by session_log. */
+#ifndef LOCKSTEP_CLIENT_LINK_DESYNC_LINES_H
+#define LOCKSTEP_CLIENT_LINK_DESYNC_LINES_H
 
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"

@@ -1,10 +1,10 @@
 /* Client link: a client's way to its server: the transport, the attempts to reach one of the
  * addresses that it may try, and the attempts to come back that its session asks for. Says on the
  * console that nobody answers yet. */
-#ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
-#define LOCKSTEP_CLIENT_PROGRAM_CLIENT_LINK_H
+#ifndef LOCKSTEP_CLIENT_LINK_CLIENT_LINK_H
+#define LOCKSTEP_CLIENT_LINK_CLIENT_LINK_H
 
-#include "lockstep/client/program/client_place.h"
+#include "lockstep/client/link/client_place.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/runtime/event_loop.h"

@@ -1,0 +1,245 @@
+#include "lockstep/client/link/session_log.h"
+
+#include "lockstep/client/link/desync_lines.h"
+
+#include <inttypes.h>
+
+/* A server sends away without a word who shows a token that was used. */
+#define TOKEN_GIVES_NOTHING                                                                        \
+    "the server gives this client no place for its token, which may have been used before; the "   \
+    "server's log says why"
+
+static void log_waiting(ls_session_log *lines, const ls_waiting *waiting)
+{
+    ls_text names = {{0}};
+    ls_session_add_names(lines->session, waiting->slot_mask, &names);
+    ls_log_line(lines->log, LS_LOG_WARNING,
+                "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
+                waiting->tick, waiting->waited_ms);
+}
+
+static void log_lag(const ls_session_log *lines, const ls_lag *lag)
+{
+    ls_text words = {{0}};
+    ls_session_lag_text(lines->session, lag, &words);
+    ls_log_line(lines->log, LS_LOG_INFO, "lag: %s", words.bytes);
+}
+
+static void log_notice(const ls_session_log *lines, const ls_notice *notice)
+{
+    const ls_log *log = lines->log;
+    const char *text = notice->text.bytes;
+    const char *colon = text[0] != '\0' ? ": " : "";
+    if (notice->kind == LS_NOTICE_NEXT) {
+        ls_log_line(log, LS_LOG_INFO, "next in room %s", text);
+    } else if (notice->kind == LS_NOTICE_PAUSED) {
+        ls_log_line(log, LS_LOG_WARNING, "the server pauses the match at tick %" PRIu32 "%s%s",
+                    notice->tick, colon, text);
+    } else if (notice->kind == LS_NOTICE_UNPAUSED) {
+        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 "%s%s", notice->tick,
+                    colon, text);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING, "the server says: %s", text);
+    }
+}
+
+void ls_session_log_add_lobby(const ls_session *session, ls_text *line)
+{
+    ls_session_lobby lobby = ls_session_lobby_of(session);
+    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
+    ls_text_add(line, "%d of %" PRIu32 " players are here", __builtin_popcount(lobby.here_mask),
+                ls_session_offer(session)->config.players);
+    if (missing != 0) {
+        ls_text_add(line, "; not ready: ");
+        ls_session_add_names(session, missing, line);
+    } else if (lobby.ready_mask != LS_LOBBY_ASKS_NOBODY) {
+        ls_text_add(line, " and ready");
+    }
+}
+
+static void log_lobby(ls_session_log *lines, ls_session_lobby lobby)
+{
+    ls_text line = {{0}};
+    if (lobby.here_mask == lines->here_mask && lobby.ready_mask == lines->ready_mask) {
+        return;
+    }
+    lines->here_mask = lobby.here_mask;
+    lines->ready_mask = lobby.ready_mask;
+    ls_session_log_add_lobby(lines->session, &line);
+    ls_log_line(lines->log, LS_LOG_INFO, "%s", line.bytes);
+}
+
+static void log_lost(ls_session_log *lines, const ls_session_event *event)
+{
+    lines->resuming_mask = 0;
+    const ls_log *log = lines->log;
+    double retry_s = (double)event->retry_in_ns / 1e9;
+    if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_WARNING, "lost the link to the server (%s); trying again in %.2g s",
+                    event->text.bytes, retry_s);
+        ls_log_line(log, LS_LOG_INFO,
+                    "this client has every tick before %" PRIu32 " (chain %016" PRIx64 ")",
+                    event->tick, event->tick_chain);
+        return;
+    }
+    ls_log_line(log, LS_LOG_WARNING,
+                "still without a link after %.1f s (%s); trying again in %.2g s",
+                (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+}
+
+static void log_joining(const ls_session_log *lines, const ls_session_event *event)
+{
+    static const char *const sources[] = {"with the state that this client has",
+                                          "with a snapshot of", "with a history of",
+                                          "with the rest of the state of"};
+    const ls_log *log = lines->log;
+    const ls_join *join = &event->join;
+    uint32_t ticks = join->next_close - join->tick;
+    if (event->away_ns > 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "back in the match after %.1f s; %" PRIu32 " ticks to catch up",
+                    (double)event->away_ns / 1e9, ticks);
+    }
+    if (join->source != LS_JOIN_HELD) {
+        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s %.1f KiB",
+                    join->next_close, sources[join->source], join->blob_bytes / 1024.0);
+    } else if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s", join->next_close,
+                    sources[join->source]);
+    }
+}
+
+static void log_resuming(ls_session_log *lines, const ls_resuming *resuming)
+{
+    if (lines->resuming_mask == resuming->slot_mask) {
+        return; /* the server repeats it twice a second */
+    }
+    const ls_log *log = lines->log;
+    int others = __builtin_popcount(resuming->slot_mask);
+    lines->resuming_mask = resuming->slot_mask;
+    if (others == 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "all players are back; the server collects the ticks that it lacks");
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the server was restarted and waits for %d other player%s (%.0f s at most)", others,
+                others == 1 ? "" : "s", resuming->left_ms / 1e3);
+}
+
+static void log_over(const ls_session_log *lines, const ls_session_event *event)
+{
+    const ls_log *log = lines->log;
+    const char *name = ls_status_name(event->status);
+    if (event->status == LS_OK) {
+        ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
+    } else if (event->status == LS_SAVED) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "the server has saved the match, to go on another time: %s", event->text.bytes);
+    } else if (!ls_client_link_has_connected(lines->link)) {
+        bool is_named = event->status == LS_REFUSED ||
+                        (lines->place->sealed.has_token && event->status != LS_FULL &&
+                         event->status != LS_MATCH_FULL);
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", lines->place->name,
+                    is_named ? ls_client_link_failure(lines->link) : event->text.bytes, name);
+    } else {
+        bool is_sent_away = lines->place->sealed.has_token && event->status == LS_DISCONNECTED &&
+                            !ls_session_offer(lines->session);
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", ls_client_link_server(lines->link),
+                    is_sent_away ? TOKEN_GIVES_NOTHING : event->text.bytes, name);
+    }
+}
+
+static void log_seated(const ls_session_log *lines)
+{
+    const ls_offer *offer = ls_session_offer(lines->session);
+    const ls_simulation *simulation =
+        ls_sim_instance_simulation(ls_session_instance(lines->session));
+    if (lines->has_picture && !simulation->draw) {
+        ls_log_line(lines->log, LS_LOG_WARNING,
+                    "simulation %s has no draw function: there is no picture of it",
+                    simulation->name);
+    }
+    ls_text place = {{0}};
+    ls_text_set(&place, "as slot %" PRIu32, offer->slot);
+    ls_log_line(lines->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
+                ls_client_link_server(lines->link),
+                offer->is_spectator ? "as a spectator" : place.bytes, offer->simulation,
+                offer->config.players);
+}
+
+static void log_event(ls_session_log *lines, const ls_session_event *event)
+{
+    const ls_log *log = lines->log;
+    const ls_offer *offer = ls_session_offer(lines->session);
+    switch (event->kind) {
+    case LS_SESSION_EVENT_SEATED:
+        log_seated(lines);
+        break;
+    case LS_SESSION_EVENT_SECRET:
+    case LS_SESSION_EVENT_CHAT:
+        break;
+    case LS_SESSION_EVENT_UNPREDICTED:
+        ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
+        break;
+    case LS_SESSION_EVENT_STARTED:
+        ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_SESSION_EVENT_JOINING:
+        log_joining(lines, event);
+        break;
+    case LS_SESSION_EVENT_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
+                    offer && offer->is_spectator ? "watching" : "playing", event->tick);
+        break;
+    case LS_SESSION_EVENT_LOST:
+        log_lost(lines, event);
+        break;
+    case LS_SESSION_EVENT_RESUMING:
+        log_resuming(lines, &event->resuming);
+        break;
+    case LS_SESSION_EVENT_WAITING:
+        log_waiting(lines, &event->waiting);
+        break;
+    case LS_SESSION_EVENT_LAG:
+        log_lag(lines, &event->lag);
+        break;
+    case LS_SESSION_EVENT_NOTICE:
+        log_notice(lines, &event->notice);
+        break;
+    case LS_SESSION_EVENT_LOBBY:
+        log_lobby(lines, ls_session_lobby_of(lines->session));
+        break;
+    case LS_SESSION_EVENT_DESYNC:
+    case LS_SESSION_EVENT_CAUSE:
+        ls_desync_lines_log(lines->session, event, log);
+        break;
+    case LS_SESSION_EVENT_HEALED:
+        ls_log_line(log, LS_LOG_WARNING,
+                    "this client was healed and agrees from tick %" PRIu32 " on", event->tick);
+        break;
+    case LS_SESSION_EVENT_ENDED:
+        ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
+        break;
+    case LS_SESSION_EVENT_OVER:
+        log_over(lines, event);
+        break;
+    }
+}
+
+/* A server may send as many messages as it likes. */
+void ls_session_log_event(ls_session_log *lines, const ls_session_event *event, uint64_t now_ns)
+{
+    bool is_own = event->kind == LS_SESSION_EVENT_OVER;
+    const ls_log before =
+        is_own ? *lines->log : ls_log_budget_begin(&lines->budget, lines->log, now_ns);
+    log_event(lines, event);
+    *lines->log = before;
+}
+
+void ls_session_log_chat(ls_session_log *lines, const char *line, uint64_t now_ns)
+{
+    const ls_log before = ls_log_budget_begin(&lines->budget, lines->log, now_ns);
+    ls_log_line(lines->log, LS_LOG_INFO, "chat %s", line);
+    *lines->log = before;
+}

@@ -1,0 +1,31 @@
+/* Session log: the lines of a log about what happens to a session, in words for its player. It
+ * counts what the server causes, so that no server fills the log. Called by whoever drives a
+ * session over a client link. */
+#ifndef LOCKSTEP_CLIENT_LINK_SESSION_LOG_H
+#define LOCKSTEP_CLIENT_LINK_SESSION_LOG_H
+
+#include "lockstep/client/link/client_link.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/log.h"
+
+/* The pointers are borrowed; the rest comes zeroed. */
+typedef struct ls_session_log {
+    ls_log *log;
+    ls_session *session;
+    const ls_client_link *link;
+    const ls_client_place *place;
+    bool has_picture;       /* the player wants to see the simulation draw */
+    uint32_t resuming_mask; /* that was logged last, and the next two */
+    uint32_t here_mask;
+    uint32_t ready_mask;
+    ls_log_budget budget; /* of lines that the server causes */
+} ls_session_log;
+
+/* An event of the session; of CHAT nothing, which is for the caller: it may be muted. */
+void ls_session_log_event(ls_session_log *lines, const ls_session_event *event, uint64_t now_ns);
+void ls_session_log_chat(ls_session_log *lines, const char *line, uint64_t now_ns);
+
+/* "2 of 4 players are here; not ready: ann": of a session that waits for its match. */
+void ls_session_log_add_lobby(const ls_session *session, ls_text *line);
+
+#endif

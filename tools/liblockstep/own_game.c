@@ -1,0 +1,109 @@
+#include "lockstep/tools/liblockstep/own_game.h"
+
+#include <string.h>
+
+_Static_assert((int)LOCKSTEP_PADDING == (int)LS_FIELD_PADDING &&
+                   (int)LOCKSTEP_FIXED == (int)LS_FIELD_FIXED &&
+                   (int)LOCKSTEP_F64 == (int)LS_FIELD_F64 &&
+                   (int)LOCKSTEP_F64 + 1 == (int)LS_FIELD_TYPE_COUNT,
+               "types have the same numbers");
+_Static_assert(LOCKSTEP_JOINED == LS_EVENT_JOINED && LOCKSTEP_LEFT == LS_EVENT_LEFT,
+               "events have the same bits");
+_Static_assert(LOCKSTEP_PLAYERS_MAX == LS_PLAYERS_MAX &&
+                   LOCKSTEP_INPUT_BYTES_MAX == LS_INPUT_BYTES_MAX,
+               "limits are the same");
+
+static lockstep_setup setup_of(const ls_sim_config *config)
+{
+    return (lockstep_setup){.size = sizeof(lockstep_setup),
+                            .seed = config->seed,
+                            .players = config->players,
+                            .tick_rate_hz = config->tick_rate_hz};
+}
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    const lockstep_game *game = config->user;
+    return game->state_bytes;
+}
+
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    const lockstep_game *game = config->user;
+    if (!game->fields) {
+        const ls_field all = {"state", "", LS_FIELD_U8, (uint32_t)game->state_bytes, 1, 0, 0};
+        return ls_fields_copy(&all, 1, out, capacity);
+    }
+    for (size_t i = 0; i < game->field_count && i < capacity; i++) {
+        const lockstep_field *field = &game->fields[i];
+        out[i] = (ls_field){field->path,
+                            field->unit ? field->unit : "",
+                            (ls_field_type)field->type,
+                            field->length,
+                            field->count,
+                            field->offset,
+                            field->stride};
+    }
+    return (uint32_t)game->field_count;
+}
+
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    const lockstep_game *game = config->user;
+    const lockstep_setup setup = setup_of(config);
+    (void)why;
+    if (game->init) {
+        game->init(game->user, state, &setup);
+    }
+    return LS_OK;
+}
+
+static void step(const ls_step *step)
+{
+    const lockstep_game *game = step->config->user;
+    const lockstep_setup setup = setup_of(step->config);
+    lockstep_slot slots[LS_PLAYERS_MAX];
+    for (uint32_t i = 0; i < step->inputs->slot_count; i++) {
+        const ls_slot_input *slot = &step->inputs->slots[i];
+        slots[i] = (lockstep_slot){slot->bytes, slot->size, slot->events};
+    }
+    const lockstep_inputs inputs = {
+        .size = sizeof inputs, .setup = &setup, .slots = slots, .tick = step->inputs->tick};
+    game->step(game->user, step->state, &inputs);
+}
+
+static const ls_pass passes[] = {{"step", step}};
+
+ls_simulation lockstep_own_game(lockstep_game *game)
+{
+    return (ls_simulation){.abi = LS_SIMULATION_ABI,
+                           .size = sizeof(ls_simulation),
+                           .version = game->version,
+                           .name = game->name,
+                           .summary = "a game of the caller's own",
+                           .default_tick_rate_hz = game->tick_rate_hz,
+                           .default_players = game->players_max,
+                           .players_max = game->players_max,
+                           .input_bytes_max = game->input_bytes,
+                           .passes = passes,
+                           .pass_count = 1,
+                           .state_bytes = state_bytes,
+                           .fields = fields,
+                           .init = init,
+                           .user = game};
+}
+
+ls_status lockstep_own_game_check(const lockstep_game *game, ls_text *why)
+{
+    if (!game->name || !game->step) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "lockstep_game.%s is missing",
+                       game->name ? "step" : "name");
+    }
+    for (size_t i = 0; game->fields && i < game->field_count; i++) {
+        if (!game->fields[i].path || game->fields[i].type >= LS_FIELD_TYPE_COUNT) {
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "lockstep_game.fields[%zu] has no path, or a type that there is not", i);
+        }
+    }
+    return LS_OK;
+}
