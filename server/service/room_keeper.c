@@ -5,6 +5,7 @@
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
@@ -22,16 +23,6 @@ enum {
     CRASHES_S = 60,      /* for so long a crash counts */
     JOURNALS_LOOKED_AT = 16,
 };
-
-/* Which worker newcomers come to; room_directory.h says what workers do with it. */
-typedef struct intake_state {
-    uint32_t workers;
-    uint32_t worker; /* that has it */
-    ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
-    /* This worker has the intake, and knows it: newcomers are to come to it from now on. */
-    void (*on_known)(void *user, uint32_t worker);
-    void *user;
-} intake_state;
 
 #define PENDING_COMMANDS_MAX 256u
 
@@ -71,85 +62,10 @@ struct ls_room_keeper {
     uint32_t looked; /* at journals so far */
     bool may_spread; /* every worker has started once, or had the time for it */
     uint64_t began_ns;
-    intake_state intake;
+    ls_intake intake;
     pending_commands pending;
     ls_worker_message message; /* working memory */
 };
-
-/* ---- intake ---- */
-
-static void give(intake_state *intake, ls_worker_pool *pool, uint32_t worker)
-{
-    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = worker};
-    intake->worker = worker;
-    ls_worker_pool_send_all(pool, &message);
-}
-
-/* The worker that had it is gone, or it was handed to one that is. */
-static void give_anew(intake_state *intake, ls_worker_pool *pool)
-{
-    uint32_t best = ls_worker_seats_best(intake->seats, intake->workers);
-    for (uint32_t i = 0; i < intake->workers && best == UINT32_MAX; i++) {
-        best = ls_worker_pool_is_ready(pool, i) ? i : UINT32_MAX;
-    }
-    if (best != UINT32_MAX) {
-        give(intake, pool, best);
-    }
-}
-
-/* A worker has started, and hears who has the intake. */
-static void intake_tell(const intake_state *intake, ls_worker_pool *pool, uint32_t worker)
-{
-    const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = intake->worker};
-    (void)ls_worker_pool_send(pool, worker, &message);
-}
-
-/* The seats of a worker have changed: all workers hear of it. */
-static void intake_note_seats(intake_state *intake, ls_worker_pool *pool, uint32_t worker,
-                              const ls_worker_seats *seats)
-{
-    const ls_worker_message message = {.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
-    intake->seats[worker] = *seats;
-    ls_worker_pool_send_all(pool, &message);
-}
-
-/* No more rooms are opened: newcomers are to come where somebody can tell them so, to the worker
- * with the most players. */
-static void intake_drain(intake_state *intake, ls_worker_pool *pool)
-{
-    uint32_t best = intake->worker;
-    for (uint32_t i = 0; i < intake->workers; i++) {
-        best = intake->seats[i].players > intake->seats[best].players ? i : best;
-    }
-    if (best != intake->worker) {
-        give(intake, pool, best);
-    }
-}
-
-/* A worker has ended: its seats are gone, and the intake is given to another. */
-static void intake_lose(intake_state *intake, ls_worker_pool *pool, uint32_t worker)
-{
-    intake_note_seats(intake, pool, worker, &(ls_worker_seats){.open = 0});
-    if (worker == intake->worker) {
-        give_anew(intake, pool);
-    }
-}
-
-/* `worker` says that `to` has the intake: itself when it knows so, or the one it hands it on to. A
- * message of a worker that has it no more is out of date. */
-static void intake_take(intake_state *intake, ls_worker_pool *pool, uint32_t worker, uint32_t to)
-{
-    if (worker != intake->worker || to >= intake->workers) {
-        return;
-    }
-    if (to == worker) {
-        intake->on_known(intake->user, worker);
-    } else if (ls_worker_pool_is_ready(pool, to)) {
-        give(intake, pool, to);
-    } else {
-        give_anew(intake, pool);
-    }
-}
 
 /* ---- telling ---- */
 
@@ -628,10 +544,10 @@ static void on_message(void *user, uint32_t worker, const ls_worker_message *mes
         ls_event_ring_add(&keeper->events, &message->event);
         break;
     case LS_WORKER_SEATS:
-        intake_note_seats(&keeper->intake, keeper->pool, worker, &message->seats);
+        ls_intake_note_seats(&keeper->intake, keeper->pool, worker, &message->seats);
         break;
     case LS_WORKER_INTAKE:
-        intake_take(&keeper->intake, keeper->pool, worker, message->worker);
+        ls_intake_receive(&keeper->intake, keeper->pool, worker, message->worker);
         break;
     default:
         break;
@@ -648,7 +564,7 @@ static void on_ready(void *user, uint32_t worker)
     if (keeper->view.is_draining) {
         (void)ls_worker_pool_send(keeper->pool, worker, &drain);
     }
-    intake_tell(&keeper->intake, keeper->pool, worker);
+    ls_intake_greet(&keeper->intake, keeper->pool, worker);
     send_bans(keeper, worker);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms); i++) {
         notify_directory(keeper, ls_room_register_at(keeper->rooms, i), true);
@@ -709,7 +625,7 @@ static void on_lost(void *user, uint32_t worker, const char *worked_on)
         i += is_there ? 1 : 0;
     }
     ls_join_limits_forget_worker(keeper->limits, worker);
-    intake_lose(&keeper->intake, keeper->pool, worker);
+    ls_intake_lose(&keeper->intake, keeper->pool, worker);
     add_event(keeper, "worker-lost", worked_on ? worked_on : "",
               "a worker has ended, and is started again");
 }
@@ -877,7 +793,7 @@ void ls_room_keeper_drain(ls_room_keeper *keeper)
     }
     keeper->view.is_draining = true;
     ls_worker_pool_send_all(keeper->pool, &drain);
-    intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
+    ls_intake_drain(&keeper->intake, keeper->pool); /* those who know that keep it */
 }
 
 void ls_room_keeper_leave(ls_room_keeper *keeper)
@@ -987,7 +903,7 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
     }
     keeper->config = *config;
     keeper->limits_descriptor = -1;
-    keeper->intake = (intake_state){
+    keeper->intake = (ls_intake){
         .workers = config->workers, .on_known = config->on_intake, .user = config->user};
     keeper->began_ns = ls_event_loop_now_ns(config->loop);
     ls_status status = create_parts(keeper, why);
