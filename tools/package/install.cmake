@@ -65,6 +65,8 @@ install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 # from whoever links it.
 install(TARGETS lockstep EXPORT LockstepTargets
   LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
+install(DIRECTORY tools/bindings/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep COMPONENT dev
+  PATTERN __pycache__ EXCLUDE)
 install(FILES tools/liblockstep/lockstep.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 ls_order_libraries(lockstep_liblockstep)
 get_property(inside GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
