@@ -166,8 +166,13 @@ class Simulations(unittest.TestCase):
             self.assertEqual(sim["m9.speed"], [0, -3])
             self.assertIn(lockstep.Type.PADDING, {field.type for field in sim.fields()})
         nested = type("Nested", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_void_p)]})
-        with self.assertRaisesRegex(TypeError, "a: a state holds numbers"):
-            lockstep.Game("nested", nested, lambda state, inputs: None)
+        bits = type("Bits", (Ship,), {"_fields_": [("b", ctypes.c_uint8, 3)]})
+        for refused, text in ((nested, "a: a state holds num"), (bits, "b: a state holds whole")):
+            with self.assertRaisesRegex(TypeError, text):
+                lockstep.Game("refused", refused, lambda state, inputs: None)
+        longer = type("Longer", (Ship,), {"_fields_": [("more", ctypes.c_uint8)]})
+        with lockstep.Simulation(lockstep.Game("longer", longer, print), players=1) as sim:
+            self.assertEqual([field.path for field in sim.fields()][:3], ["place", "speed", "more"])
 
     def test_exception_of_a_step_reaches_the_caller(self):
         def step(state, inputs):

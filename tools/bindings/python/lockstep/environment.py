@@ -17,9 +17,9 @@ class Environment:
     """`reset` and `step` as Gymnasium has them; the package gymnasium is not needed.
 
     An observation has the values of the chosen fields behind each other, as a NumPy array of
-    floats, or as an array.array where there is no NumPy. An action is the bytes of slot 0, or a list with
-    the bytes of each slot. `reward` and `is_done` are asked about the simulation after each step,
-    and `ticks_max` cuts an episode off."""
+    floats, or as an array.array where there is no NumPy. An action is the bytes of slot 0, or a
+    list with the bytes of each slot. `reward` and `is_done` are asked about the simulation after
+    each step, and `ticks_max` cuts an episode off."""
 
     def __init__(
         self,

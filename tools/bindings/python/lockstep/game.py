@@ -49,7 +49,10 @@ def _elements(kind: Any) -> Tuple[Any, int]:
 def _places(state: Any, prefix: str, offset: int, count: int, stride: int) -> Iterator[Place]:
     """The fields of a ctypes structure. Bytes between its members become padding."""
     end = 0
-    for name, kind in state._fields_:
+    rows = [row for kind in reversed(state.__mro__) for row in vars(kind).get("_fields_", ())]
+    for name, kind, *bits in rows:
+        if bits:
+            raise TypeError(f"{prefix}{name}: a state holds whole numbers of bytes")
         member = getattr(state, name)
         path = prefix + name
         if member.offset > end:
