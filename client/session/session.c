@@ -456,8 +456,9 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
         ask_again(session, status, &reason->text);
         return;
     }
-    if (status == LS_ARITHMETIC_MISMATCH && session->config.print) {
-        ls_text_add(&why, "; this client has %s", session->config.print->items[LS_PRINT_FLOAT]);
+    const char *own = session->config.print ? session->config.print->items[LS_PRINT_FLOAT] : "";
+    if (status == LS_ARITHMETIC_MISMATCH && own[0] != '\0' && !strstr(why.bytes, own)) {
+        ls_text_add(&why, "; this client has %s", own);
     }
     if (!outlives_refusal(session, status) || !lose_link(session, status, why.bytes)) {
         end(session, status, why.bytes);
