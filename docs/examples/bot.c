@@ -38,6 +38,7 @@ int main(int argc, char **argv)
             lockstep_input(bot, &keys, 1, 0);
         }
     }
+    lockstep_get_view(bot, &view); /* the last state, which no frame has shown */
     printf("tick %u: %s\n", view.tick, result < 0 ? lockstep_error(bot) : "over");
     lockstep_close(bot);
     return result < 0 ? 1 : 0;
