@@ -3,6 +3,7 @@
 #include "lockstep/client/session/gameplay.h"
 #include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
@@ -443,6 +444,7 @@ static void receive_lobby(ls_session *session, const ls_lobby *lobby)
 
 static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 {
+    ls_text why = reason->text;
     ls_status status = (ls_status) - (int)reason->negated_status;
     status = status == LS_OK ? LS_DISCONNECTED : status;
     if (status == LS_ALREADY_OVER && is_complete_without_link(session)) {
@@ -454,8 +456,12 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
         ask_again(session, status, &reason->text);
         return;
     }
-    if (!outlives_refusal(session, status) || !lose_link(session, status, reason->text.bytes)) {
-        end(session, status, reason->text.bytes);
+    const char *own = session->config.print ? session->config.print->items[LS_PRINT_FLOAT] : "";
+    if (status == LS_ARITHMETIC_MISMATCH && own[0] != '\0' && !strstr(why.bytes, own)) {
+        ls_text_add(&why, "; this client has %s", own);
+    }
+    if (!outlives_refusal(session, status) || !lose_link(session, status, why.bytes)) {
+        end(session, status, why.bytes);
     }
 }
 

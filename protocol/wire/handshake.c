@@ -96,8 +96,14 @@ ls_status ls_ready_check(const ls_simulation *simulation, const ls_ready *client
                 simulation->explain_content(items[i].client, items[i].server, why);
                 return items[i].status;
             }
-            return ls_fail(items[i].status, why, "%s: client %016" PRIx64 ", server %016" PRIx64,
-                           items[i].item, items[i].client, items[i].server);
+            (void)ls_fail(items[i].status, why, "%s: client %016" PRIx64 ", server %016" PRIx64,
+                          items[i].item, items[i].client, items[i].server);
+            if (items[i].status == LS_INITIAL_STATE_MISMATCH) {
+                ls_text_add(why, "; `lockstep-synctest A.so --against B.so` names the field; with "
+                                 "one file on both machines look at what init reads: files, the "
+                                 "environment, the time");
+            }
+            return items[i].status;
         }
     }
     return LS_OK;

@@ -375,6 +375,9 @@ static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const 
                        uint32_t *slot, ls_text *why)
 {
     ls_status status = ls_hello_check(hello, match->config.maths_check, why);
+    if (status == LS_ARITHMETIC_MISMATCH && match->config.print) {
+        ls_text_add(why, "; the server has %s", match->config.print->items[LS_PRINT_FLOAT]);
+    }
     status = status == LS_OK ? check_pass(pass, hello, why) : status;
     if (status != LS_OK) {
         return status;

@@ -165,6 +165,33 @@ Test(handshake, another_arithmetic)
     check_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, item);
 }
 
+/* Denormals that are flushed are the commonest reason, and each side knows its own. */
+Test(handshake, another_arithmetic_is_told_with_what_both_sides_have)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 100);
+    ls_build_fingerprint server = {.items = {{0}}};
+    ls_build_fingerprint client = {.items = {{0}}};
+    ls_build_fingerprint_set(&server, LS_PRINT_FLOAT, "denormals kept");
+    ls_build_fingerprint_set(&client, LS_PRINT_FLOAT, "denormals flushed");
+    setup.match.print = &server;
+    setup.match.maths_check = 1;
+    setup.clients = 0;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup odd = virtual_client_setup_default(run);
+    odd.session.print = &client;
+    odd.session.maths_check = 2;
+    const virtual_client *refused = virtual_match_add_client(run, &odd);
+    virtual_match_run_until(run, 2 * SECOND);
+    const virtual_client_event *over = virtual_client_find(refused, LS_SESSION_EVENT_OVER);
+    cr_assert_not_null(over);
+    cr_expect_eq(over->event.status, LS_ARITHMETIC_MISMATCH);
+    const char *why = over->event.text.bytes;
+    cr_expect_not_null(strstr(why, "; the server has denormals kept; this client has denormals "
+                                   "flushed"),
+                       "%s", why);
+    virtual_match_destroy(run);
+}
+
 Test(handshake, another_program_altogether)
 {
     ls_hello hello = ls_hello_make("browser");

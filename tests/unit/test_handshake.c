@@ -52,7 +52,7 @@ Test(handshake, a_hello_is_refused_for_the_first_item_that_differs_with_both_val
 
     hello.protocol_version = 77;
     cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_PROTOCOL_MISMATCH);
-    expect_words(&why, (const char *const[]){"protocol version", "client 77", "server 7"}, 3);
+    expect_words(&why, (const char *const[]){"protocol version", "client 77", "server 8"}, 3);
 
     hello.magic = 0x474f4c44;
     cr_assert_eq(ls_hello_check(&hello, 0, &why), LS_MALFORMED);

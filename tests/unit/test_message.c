@@ -40,11 +40,11 @@ Test(message, hello_is_these_bytes)
 {
     ls_message message = message_of(LS_MESSAGE_HELLO);
     message.body.hello.magic = LS_PROTOCOL_MAGIC;
-    message.body.hello.protocol_version = 7;
+    message.body.hello.protocol_version = 8;
     message.body.hello.arithmetic = 0x80;
     message.body.hello.name[0] = 'A';
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0xd5, 0x01, 0x00, 0x20, 0x00,
+    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0x15, 0x02, 0x00, 0x20, 0x00,
                                 0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x08, 0x02, 0x00};
     cr_assert_eq(ls_message_write(&message, bytes), sizeof expected);
     cr_assert_arr_eq(bytes, expected, sizeof expected);
