@@ -4,6 +4,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/server/service/journal_header.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,8 @@ enum {
     PATH_BYTES_MAX = 1024,
     NAME_BYTES_MAX = 256,
 };
+
+#define TORN ".torn"
 
 /* A journal that waits for its command, or has it. */
 typedef struct upload_job {
@@ -416,6 +419,32 @@ static void remove_oldest(const ls_journal_upload *upload)
 
 /* ---- looking ---- */
 
+/* A file that is no journal gets a name by which nothing takes it for one. It is not removed: this
+ * program may not have made it. */
+static void set_aside(ls_journal_upload *upload, uint32_t place, const char *path)
+{
+    upload_job *job = upload->jobs.rows[place];
+    char name[NAME_BYTES_MAX + sizeof TORN];
+    char aside[PATH_BYTES_MAX];
+    snprintf(name, sizeof name, "%s" TORN, job->name);
+    if (!write_path(upload->config.directory, name, aside)) {
+        errno = ENAMETOOLONG;
+    } else if (rename(path, aside) == 0) {
+        ls_log_line(upload->config.log, LS_LOG_WARNING,
+                    "%s has no whole journal header, since the disk was full or its writer was "
+                    "killed; it is %s now, and not uploaded",
+                    path, aside);
+        remove_job(&upload->jobs, place);
+        return;
+    }
+    if (job->failures++ == 0) {
+        ls_log_line(upload->config.log, LS_LOG_WARNING,
+                    "%s has no whole journal header and is not uploaded; it cannot be renamed: %s",
+                    path, strerror(errno));
+    }
+    job->is_closed = false; /* it is looked at again */
+}
+
 static void kill_late(ls_journal_upload *upload, uint64_t now_ns)
 {
     uint64_t limit_ns = upload->config.limit_s * LS_NS_PER_SECOND;
@@ -432,9 +461,14 @@ static void look(ls_journal_upload *upload)
 {
     char path[PATH_BYTES_MAX];
     read_folder(upload->config.directory, &upload->jobs);
-    for (uint32_t i = 0; i < upload->jobs.count; i++) {
-        if (!upload->jobs.rows[i]->is_closed) {
-            look_whether_closed(upload, upload->jobs.rows[i], path);
+    for (uint32_t i = upload->jobs.count; i > 0; i--) {
+        upload_job *job = upload->jobs.rows[i - 1];
+        if (job->is_closed) {
+            continue;
+        }
+        look_whether_closed(upload, job, path);
+        if (job->is_closed && ls_journal_header_is_missing(path)) {
+            set_aside(upload, i - 1, path);
         }
     }
 }

@@ -1,7 +1,8 @@
 /* Journal upload: hands closed journals to a command of the operator's, such as rclone, the oldest
  * first and several at a time, and keeps so much of them on this machine. Journals that were handed
  * over are moved to the folder "uploaded" beside the others. A journal whose command fails is tried
- * again later and holds up no other; while every command fails, one at a time is tried. Never
+ * again later and holds up no other; while every command fails, one at a time is tried. A file
+ * without a whole header is no journal: it is renamed to "NAME.torn" and not handed over. Never
  * waits: commands are processes beside the loop. Called by supervisor. */
 #ifndef LOCKSTEP_SERVER_SERVICE_JOURNAL_UPLOAD_H
 #define LOCKSTEP_SERVER_SERVICE_JOURNAL_UPLOAD_H

@@ -7,6 +7,7 @@
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
 #include "lockstep/server/service/join_limits.h"
+#include "lockstep/server/service/journal_header.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
 #include "lockstep/server/service/room_rotation.h"
@@ -413,19 +414,12 @@ static void room_waits(ls_room_keeper *keeper, ls_registered_room *room, const c
     }
 }
 
-/* The disk was full from its opening on. */
-static bool is_nothing_left(const ls_registered_room *room)
-{
-    ls_file_facts facts;
-    return ls_file_look(room->journal, &facts) && facts.bytes == 0;
-}
-
 static void on_refusal(ls_room_keeper *keeper, ls_registered_room *room,
                        const ls_service_result *result)
 {
     if (result->status == LS_ALREADY_OVER) {
         forget_room(keeper, room);
-    } else if (room->is_kept && is_nothing_left(room)) {
+    } else if (room->is_kept && ls_journal_header_is_missing(room->journal)) {
         fail_room(keeper, room, "is given up: nothing of it could be written to its journal");
         (void)remove(room->journal);
         forget_room(keeper, room);

@@ -8,6 +8,7 @@
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
+#include "lockstep/server/service/journal_header.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_rotation.h"
@@ -804,15 +805,13 @@ void ls_worker_rooms_drain(ls_worker_rooms *all)
     }
 }
 
-/* Else whoever comes and says nothing fills the disk. A file in which nothing is, since the disk
- * was full, would be no journal. */
+/* Else whoever comes and says nothing fills the disk. A file without a header, since the disk was
+ * full, would be no journal. */
 static void remove_if_unplayed(const worker_room *room)
 {
-    ls_file_facts facts;
-    bool is_empty = ls_file_look(room->journal, &facts) && facts.bytes == 0;
     bool is_unplayed =
         !room->is_played && room->saving.state == LS_SAVING_NONE && room->journal[0] != '\0';
-    if (is_empty || is_unplayed) {
+    if (is_unplayed || ls_journal_header_is_missing(room->journal)) {
         (void)remove(room->journal);
     }
 }

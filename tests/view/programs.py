@@ -11,7 +11,7 @@ import select
 import subprocess
 import termios
 
-from screen import HEIGHT, PATIENCE_S, WIDTH, Stage, expect
+from screen import HEIGHT, PATIENCE_S, WIDTH, Stage, expect, take_terminal
 
 
 def check_screenshots(programs):
@@ -89,12 +89,6 @@ def check_terminal(programs):
         expect(data.rfind(b"\033[?25h") > data.rfind(b"\033[?25l") >= 0, "the cursor is back")
         expect(data.startswith(b"\033[?1049h"), "on a screen of its own")
         expect(data.endswith(b"\033[?1049l"), "what stood on the terminal before is back")
-
-
-def take_terminal():
-    """Makes standard input the terminal of a session of its own: it has keys."""
-    os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def check_stopped_terminal(programs):

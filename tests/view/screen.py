@@ -1,12 +1,15 @@
 """A screen of its own (Xvfb), a match of one player on the stage, and what its window shows."""
 
 import contextlib
+import fcntl
 import math
+import os
 import pathlib
 import re
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import zlib
 
@@ -21,6 +24,12 @@ VIEW_WIDTH_M, VIEW_HEIGHT_M = 32.0, 18.0
 NOTE = re.compile(
     r"(\S+\.png): tick (\d+), alpha ([\d.]+), middle (\S+) (\S+) m, ([\d.]+) pixels a metre"
 )
+
+
+def take_terminal():
+    """Makes standard input the terminal of a session of its own: it has keys."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def wait_for(what, look):
