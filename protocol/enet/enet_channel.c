@@ -19,6 +19,7 @@
 #include "lockstep/protocol/enet/enet_ends.h"
 
 #include <enet/time.h>
+#include <stdatomic.h>
 
 enum {
     CALLER, /* the peer that shakes hands for the other machine, and is then free */
@@ -125,6 +126,22 @@ static void steady_clock(uint64_t now_ns)
     }
 }
 
+/* The shared library's time is one for the whole process: a handshake in one thread sets it back
+ * while another thread lives by it. What goes by it takes turns. Only a process that plays in
+ * several threads ever waits here. */
+static atomic_flag is_time_taken = ATOMIC_FLAG_INIT;
+
+static void take_time(void)
+{
+    while (atomic_flag_test_and_set_explicit(&is_time_taken, memory_order_acquire)) {
+    }
+}
+
+static void leave_time(void)
+{
+    atomic_flag_clear_explicit(&is_time_taken, memory_order_release);
+}
+
 /* The next datagram that ENet has sent; asks the system for those alone that ENet says are there.
  */
 static bool collect_sent(ls_enet_channel *channel, raw_datagram *out)
@@ -168,8 +185,10 @@ static void bound_repeats(ls_enet_channel *channel)
 
 void ls_enet_channel_service(ls_enet_channel *channel, uint64_t now_ns)
 {
+    take_time();
     steady_clock(now_ns);
     (void)enet_host_service(channel->host, NULL, 0);
+    leave_time();
     collect(channel);
     bound_repeats(channel);
 }
@@ -205,6 +224,7 @@ static bool shake_hands(ls_enet_channel *channel, uint64_t now_ns)
         0,                      /* their acknowledgements come */
     };
     const enet_uint32 now_ms = (enet_uint32)(now_ns / LS_NS_PER_MS);
+    take_time();
     (void)enet_host_connect(channel->host, &ls_enet_everybody, CHANNEL_COUNT, 0);
     for (size_t i = 0; i < sizeof before_now_ms / sizeof before_now_ms[0]; i++) {
         enet_time_set(now_ms - before_now_ms[i]);
@@ -216,6 +236,7 @@ static bool shake_hands(ls_enet_channel *channel, uint64_t now_ns)
             enet_peer_ping(connected.peer);
         }
     }
+    leave_time();
     enet_peer_reset(&channel->host->peers[CALLER]);
     return peer_of(channel)->state == ENET_PEER_STATE_CONNECTED;
 }
@@ -315,8 +336,10 @@ void ls_enet_channel_close(ls_enet_channel *channel)
 
 void ls_enet_channel_abort(ls_enet_channel *channel, uint64_t now_ns)
 {
+    take_time();
     steady_clock(now_ns);
     enet_peer_disconnect_now(peer_of(channel), GOODBYE);
+    leave_time();
     collect(channel);
 }
 
