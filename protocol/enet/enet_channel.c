@@ -127,8 +127,8 @@ static void steady_clock(uint64_t now_ns)
 }
 
 /* The shared library's time is one for the whole process: a handshake in one thread sets it back
- * while another thread lives by it. What goes by it takes turns. Only a process that plays in
- * several threads ever waits here. */
+ * while another thread lives by it. So threads take turns at it. Only a process that plays in
+ * several of them ever waits here. */
 static atomic_flag is_time_taken = ATOMIC_FLAG_INIT;
 
 static void take_time(void)

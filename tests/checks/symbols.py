@@ -12,7 +12,7 @@ import subprocess
 from tree import Finding
 
 MEMORY = ("memcpy", "memset", "memmove", "memcmp", "memchr")
-TEXT = ("strlen", "strnlen", "strcmp", "strncmp", "strchr", "strspn", "strcspn")
+TEXT = ("strlen", "strnlen", "strcmp", "strncmp", "strchr", "strspn", "strcspn", "strstr")
 # These write to the caller's memory only.
 FORMATTING = ("snprintf", "vsnprintf")
 COMPILER = (
