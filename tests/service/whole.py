@@ -648,6 +648,10 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
 def test_room_whose_journal_has_nothing_is_given_up():
     with Service(ONE_PAIR) as service:
         service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        known = service.folder / "journals" / "rooms.json"
+        # A service that is killed before it has written the room down forgets it with its journal.
+        wait_for(lambda: known.exists() and ".journal" in known.read_text(encoding="utf-8"),
+                 "the room is written down")
         workers = json.loads(service.ask("GET", API + "/workers")[2])["workers"]
         names = [pathlib.Path(f"/proc/{worker['pid']}/cmdline") for worker in workers]
         assert service.stop(signal.SIGKILL) == -signal.SIGKILL
