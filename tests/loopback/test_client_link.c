@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 enum {
+    TRIES_MAX = 200,
     WHILE_MS = 30, /* for what must not happen */
 };
 
@@ -144,6 +145,19 @@ Test(client_link, a_packet_that_has_waited_wakes_the_loop_once_it_may_not)
     cr_assert_eq(rejected(), 1);
 }
 
+/* Sooner or later packets wait again: on a busy machine what is reliable may be under way, or have
+ * come, for longer. */
+static void expect_packets_to_wait_at_last(uint64_t ahead_ns)
+{
+    for (uint32_t tries = 0; tries == 0 || calls > 0; tries++) {
+        cr_assert_lt(tries, TRIES_MAX);
+        ls_client_link_let_wait(client, true, ls_station_now_ns() + ahead_ns);
+        send_to_client(LS_CHANNEL_UNRELIABLE);
+        calls = 0;
+        run_loop(WHILE_MS);
+    }
+}
+
 Test(client_link, packets_do_not_wait_while_something_reliable_is_under_way)
 {
     ls_packet_sink sink = ls_client_link_sink(client);
@@ -156,11 +170,7 @@ Test(client_link, packets_do_not_wait_while_something_reliable_is_under_way)
     run_loop(WHILE_MS);
     cr_assert_geq(calls, 1);
     cr_assert_eq(rejected(), 1);
-    calls = 0;
-    let_wait();
-    send_to_client(LS_CHANNEL_UNRELIABLE);
-    run_loop(WHILE_MS);
-    cr_assert_eq(calls, 0);
+    expect_packets_to_wait_at_last(0);
 }
 
 Test(client_link, packets_do_not_wait_for_a_second_after_a_reliable_one)
@@ -174,9 +184,5 @@ Test(client_link, packets_do_not_wait_for_a_second_after_a_reliable_one)
     send_to_client(LS_CHANNEL_UNRELIABLE);
     run_loop(WHILE_MS);
     cr_assert_geq(calls, 1);
-    calls = 0;
-    ls_client_link_let_wait(client, true, now_ns + LS_NS_PER_SECOND);
-    send_to_client(LS_CHANNEL_UNRELIABLE);
-    run_loop(WHILE_MS);
-    cr_assert_eq(calls, 0);
+    expect_packets_to_wait_at_last(LS_NS_PER_SECOND);
 }

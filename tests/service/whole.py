@@ -660,10 +660,13 @@ def test_room_whose_journal_has_nothing_is_given_up():
         journal = next((service.folder / "journals").glob("*pair-1*.journal"))
         journal.write_bytes(b"")  # as on a disk that was full when it was opened
         service.start()
-        wait_for(lambda: not journal.exists(), "the journal goes")
-        wait_for(lambda: list((service.folder / "journals").glob("*.journal")),
-                 "another room in its place")
-        assert "pair-1 is given up" in service.log(), service.log()
+        # The file goes, and another room is opened; or it was written down as a room that is still
+        # to be opened, and is made anew with the same file.
+        wait_for(lambda: any(one.stat().st_size > 0 for one in
+                             (service.folder / "journals").glob("*.journal")),
+                 "a room in its place")
+        log = service.log()
+        assert "pair-1 is given up" in log or log.count(f"pair-1 is {journal}") == 2, log
 
 
 def sockets_of_a_unit():
