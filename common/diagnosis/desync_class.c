@@ -298,6 +298,23 @@ static void conclude_from_one(const ls_rerun_figures *known, uint64_t other_live
                 is_server ? "client" : "server");
 }
 
+static void conclude_from_both(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                               const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
+{
+    const ls_rerun_figures *s = &server->figures;
+    symptom on_server = symptom_of(s);
+    symptom on_client = symptom_of(&client->figures);
+    if (s->live == client->figures.live) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
+        ls_text_add(&out->why, "both sides have the same state at tick %" PRIu32, s->tick);
+    } else if (on_server.kind != LS_DESYNC_CLASS_UNKNOWN ||
+               on_client.kind != LS_DESYNC_CLASS_UNKNOWN) {
+        conclude_symptom(out, on_server, on_client);
+    } else {
+        compare_results(server, client, circumstances, out);
+    }
+}
+
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
                         const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
@@ -316,17 +333,7 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else if (!knows(s, needed)) {
         conclude_from_one(c, may_compare ? s->live : 0, LS_DESYNC_CULPRIT_CLIENT, circumstances,
                           out);
-    } else if (s->live == c->live) {
-        conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
-        ls_text_add(&out->why, "both sides have the same state at tick %" PRIu32, s->tick);
     } else {
-        symptom on_server = symptom_of(s);
-        symptom on_client = symptom_of(c);
-        if (on_server.kind != LS_DESYNC_CLASS_UNKNOWN ||
-            on_client.kind != LS_DESYNC_CLASS_UNKNOWN) {
-            conclude_symptom(out, on_server, on_client);
-        } else {
-            compare_results(server, client, circumstances, out);
-        }
+        conclude_from_both(server, client, circumstances, out);
     }
 }

@@ -234,17 +234,15 @@ static void judge_conduct(const ls_investigations *all, const ls_investigation *
 }
 
 /* Elements are counted where the sides part: later they have spread. */
-static ls_desync_circumstances circumstances_of(const ls_desync_finding *finding,
-                                                const ls_conclusion_company *company)
+static uint64_t elements_of(const ls_desync_finding *finding)
 {
     bool is_first = finding->first_tick != 0 && finding->values_tick == finding->first_tick;
-    return (ls_desync_circumstances){.elements = is_first ? finding->elements : 0,
-                                     .with_server = company->with_server,
-                                     .with_client = company->with_client};
+    return is_first ? finding->elements : 0;
 }
 
 static void judge(const ls_investigations *all, const ls_investigation *investigation,
-                  const ls_conclusion_company *company, ls_desync_verdict *verdict)
+                  const ls_build_fingerprint *own_fingerprint,
+                  const ls_desync_circumstances *circumstances, ls_desync_verdict *verdict)
 {
     const ls_text *failure = &ls_investigation_main_study(investigation)->failure;
     judge_conduct(all, investigation, verdict);
@@ -252,12 +250,11 @@ static void judge(const ls_investigations *all, const ls_investigation *investig
         return;
     }
     ls_desync_evidence server = {.figures = investigation->server_figures,
-                                 .print = company->own_fingerprint};
+                                 .print = own_fingerprint};
     ls_desync_evidence client = {.figures = investigation->client_figures,
                                  .print =
                                      investigation->has_fingerprint ? &investigation->print : NULL};
-    ls_desync_circumstances circumstances = circumstances_of(&investigation->finding, company);
-    ls_desync_classify(&server, &client, &circumstances, verdict);
+    ls_desync_classify(&server, &client, circumstances, verdict);
     if (failure->bytes[0]) {
         ls_text_add(&verdict->why, "; the re-run here %s", failure->bytes);
     }
@@ -276,7 +273,8 @@ static void add_unfinished_places(const ls_investigation *investigation, ls_desy
 }
 
 ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
-                                      const ls_conclusion_company *company)
+                                      const ls_build_fingerprint *own_fingerprint,
+                                      ls_desync_circumstances circumstances)
 {
     ls_investigation *investigation = &all->slots[slot];
     ls_desync_finding *finding = &investigation->finding;
@@ -290,7 +288,8 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     if (ls_step_study_is_known(study)) {
         add_pass(all, investigation, finding);
     }
-    judge(all, investigation, company, &finding->verdict);
+    circumstances.elements = elements_of(finding);
+    judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
     return finding;

@@ -6,16 +6,11 @@
 #include "lockstep/server/investigation/investigation.h"
 #include "lockstep/server/match/seat_table.h"
 
-/* The match's part of a conclusion, beside the slot's case. */
-typedef struct ls_conclusion_company {
-    const ls_build_fingerprint *own_fingerprint; /* of the server; NULL: not known */
-    uint32_t with_server;                        /* other clients that had the server's state */
-    uint32_t with_client;                        /* other clients that had this slot's */
-} ls_conclusion_company;
-
-/* Completes the finding of the slot with what is known now. */
+/* Completes the finding of the slot with what is known now. Of the circumstances the match knows
+ * who has which state; the elements are counted here. */
 ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
-                                      const ls_conclusion_company *company);
+                                      const ls_build_fingerprint *own_fingerprint,
+                                      ls_desync_circumstances circumstances);
 
 /* The contents of the bundle, but for the stretch; good while the slot is REPORTED. */
 void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,

@@ -297,13 +297,13 @@ static ls_root_voters voters_of(const ls_desync_service *desync)
 
 /* Which other machines had which of the two states, and how this one came to its own. */
 static void describe_circumstances(const ls_desync_service *desync, uint32_t slot,
-                                   const ls_conclusion_company *company, ls_text *out)
+                                   const ls_desync_circumstances *others, ls_text *out)
 {
     const desync_slot *known = &desync->slots[slot];
     const ls_desync_finding *finding = &case_of(desync, slot)->finding;
     ls_text_set(out,
                 "other clients with the server's state: %" PRIu32 ", with this one's: %" PRIu32,
-                company->with_server, company->with_client);
+                others->with_server, others->with_client);
     if (known->given_tick > 0 && known->given_tick < known->tick) {
         ls_text_add(out, "; it joined with the server's state %" PRIu32, known->given_tick);
     }
@@ -315,10 +315,10 @@ static void describe_circumstances(const ls_desync_service *desync, uint32_t slo
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
     ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
-    const ls_conclusion_company company = {.own_fingerprint = desync->match->config.print,
-                                           .with_server = vote.with_server,
-                                           .with_client = vote.with_client - 1}; /* itself */
-    ls_desync_finding *finding = ls_conclusion_draw(desync->all, slot, &company);
+    const ls_desync_circumstances others = {.with_server = vote.with_server,
+                                            .with_client = vote.with_client - 1}; /* itself */
+    ls_desync_finding *finding =
+        ls_conclusion_draw(desync->all, slot, desync->match->config.print, others);
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
@@ -328,7 +328,7 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
         finding->values_ns = finding->took_ns;
     }
     ls_conclusion_add_inputs(desync->match, finding);
-    describe_circumstances(desync, slot, &company, &finding->circumstances);
+    describe_circumstances(desync, slot, &others, &finding->circumstances);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
     ls_conclusion_report(desync->match, slot, finding);
