@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import mixed_match
 import stages
@@ -89,6 +90,21 @@ def play_unit_tests():
     return "\n".join(lines)
 
 
+def try_packages():
+    """Debian packages, of which a program runs from where it was unpacked."""
+    printed = run(["nice", ROOT / "tools" / "package" / "build", "--arm64"])
+    packages = [line for line in printed.splitlines() if line.endswith(".deb")]
+    with tempfile.TemporaryDirectory() as folder:
+        for package in packages:
+            run(["dpkg-deb", "--extract", package, folder])
+            fields = run(["dpkg-deb", "--field", package, "Architecture", "Depends"])
+            if not re.search(r"^Architecture: arm64\nDepends: .*(libc6 |-dev)", fields):
+                raise Failed(f"{package} has the fields {fields}")
+        run([*EMULATOR, pathlib.Path(folder) / "usr" / "bin" / "lockstep-replay", "info",
+             ROOT / "tests" / "samples" / "closed.journal"])
+    return f"{len(packages)} packages"
+
+
 def play_match():
     """A client under the emulator against a server and a client of this machine."""
     stages.build("release", "lockstep-server", "lockstep-client", "lockstep-netcond")
@@ -110,5 +126,6 @@ def play(report):
     report.stage("golden values", compare_golden, needs=["build"])
     report.stage("unit tests", play_unit_tests, needs=["build"])
     report.stage("match with x86-64", play_match, needs=["build"])
+    report.stage("packages", try_packages, needs=["build"])
     for plugin, engine in ENGINES.items():
         report.stage(f"engine {plugin}", lambda: refuse_engine(plugin, engine), needs=["build"])
