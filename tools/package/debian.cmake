@@ -22,6 +22,14 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/stage.cmak
 set(CPACK_LOCKSTEP_SOURCE ${CMAKE_CURRENT_SOURCE_DIR})
 set(CPACK_LOCKSTEP_BIN ${PROJECT_BINARY_DIR}/bin)
 
+# For another processor: what dpkg-shlibdeps looks into, and how programs are asked for their help.
+if(CMAKE_CROSSCOMPILING)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+    ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  set(CPACK_LOCKSTEP_ADMIN ${CMAKE_SYSROOT}/var/lib/dpkg)
+  set(CPACK_LOCKSTEP_EMULATOR ${CMAKE_CROSSCOMPILING_EMULATOR})
+endif()
+
 # Versions, and what depends on them, are those of the commit that is packed.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/version.cmake)
 foreach(part IN ITEMS server client window tools dev common)
