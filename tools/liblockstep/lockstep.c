@@ -254,9 +254,15 @@ static bool init(lockstep *handle, int kind, const lockstep_game *game)
     return kind == LOCKSTEP_SIM || lockstep_event_queue_open(&handle->self.events);
 }
 
+/* A header of ours ends behind `user` or behind `buttons`; a newer one somewhere beyond. */
+static bool is_game_size(size_t size)
+{
+    return size == GAME_BYTES_MIN || size >= sizeof(lockstep_game);
+}
+
 lockstep *lockstep_create(int kind, const lockstep_game *game)
 {
-    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM || (game && game->size < GAME_BYTES_MIN)) {
+    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM || (game && !is_game_size(game->size))) {
         return NULL;
     }
     lockstep *handle = take_block();

@@ -159,6 +159,13 @@ typedef struct lockstep_game {
     void (*init)(void *user, void *state, const lockstep_setup *setup); /* the state comes zeroed */
     void (*step)(void *user, void *state, const lockstep_inputs *inputs);
     void *user; /* handed to both */
+    /* Two masks of input_bytes each, or NULL: what the bits of an input that is late mean. A host
+     * closes a tick with the player's input of the tick before (unless "late" is "wait"). There an
+     * edge (a jump, an order: it acts whenever it is set) is left out and sent again, so that a tap
+     * is one move; a button is still down, and one that was missed altogether is sent again for a
+     * tick. A bit of no mask, as of a stick or a number, stays as it was. */
+    const uint8_t *edges;
+    const uint8_t *buttons;
 } lockstep_game;
 
 /* ---- every handle ---- */

@@ -72,6 +72,21 @@ static void step(const ls_step *step)
     game->step(game->user, step->state, &inputs);
 }
 
+static void copy_mask(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    if (from) {
+        memcpy(to, from, bytes);
+    }
+}
+
+static void input_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits)
+{
+    const lockstep_game *game = config->user;
+    (void)state;
+    copy_mask(bits->edges, game->edges, game->input_bytes);
+    copy_mask(bits->buttons, game->buttons, game->input_bytes);
+}
+
 static const ls_pass passes[] = {{"step", step}};
 
 ls_simulation lockstep_own_game(lockstep_game *game)
@@ -90,6 +105,7 @@ ls_simulation lockstep_own_game(lockstep_game *game)
                            .state_bytes = state_bytes,
                            .fields = fields,
                            .init = init,
+                           .input_bits = game->edges || game->buttons ? input_bits : NULL,
                            .user = game};
 }
 
