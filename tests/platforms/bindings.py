@@ -124,9 +124,29 @@ def test_rust_plugin():
     return words.strip().splitlines()[-1].partition(": ")[2]
 
 
+CSHARP = ROOT / "build" / "csharp"
+SHARP_GAME = ["mono", CSHARP / "game.exe"]
+SHARP_TESTS = ["mono", CSHARP / "csharp_binding.exe"]
+
+
+def build_csharp():
+    need("mcs", "mono")
+    CSHARP.mkdir(parents=True, exist_ok=True)
+    sources = sorted((BINDINGS / "csharp" / "Runtime").glob("*.cs"))
+    sources.append(ROOT / "docs" / "examples" / "game.cs")
+    compiler = ["nice", "mcs", "-unsafe", "-langversion:7", "-warnaserror"]
+    run([*compiler, f"-out:{SHARP_GAME[1]}", *sources])
+    run([*compiler, "-main:Tests", f"-out:{SHARP_TESTS[1]}", *sources,
+         ROOT / "tests/liblockstep/csharp_binding.cs"])
+    return ", ".join(run(SHARP_TESTS, env=ENVIRONMENT).strip().splitlines())
+
+
 def play(report):
     report.stage("library", build_library)
     report.stage("Rust", build_rust, needs=["library"])
     report.stage("Rust: match", lambda: play_with_c(SHIPS), needs=["Rust"])
     report.stage("Rust: steps", lambda: compare_rates(SHIPS), needs=["Rust"])
     report.stage("Rust: synctest", test_rust_plugin, needs=["Rust"])
+    report.stage("C#", build_csharp, needs=["library"])
+    report.stage("C#: match", lambda: play_with_c(SHARP_GAME), needs=["C#"])
+    report.stage("C#: steps", lambda: compare_rates(SHARP_TESTS), needs=["C#"])
