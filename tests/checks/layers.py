@@ -137,6 +137,8 @@ ADAPTERS = {
     "zstd.h": ("common/compress/compress.c",),
     "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
+    # Of whoever is given the installed header alone.
+    "lockstep.h": ("docs/examples/*", "tools/bindings/*"),
     "png.h": ("client/window/png_file.c",),
     "lua5.4/*": ("tools/adapters/lua/*",),
     "box2d/*": ("tools/adapters/box2d/*",),

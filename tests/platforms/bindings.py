@@ -3,6 +3,7 @@ a match against the game in C, and how fast it steps beside C."""
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -44,7 +45,7 @@ def play_match(host, *clients):
 
     try:
         hosting = start([*host, len(clients), TICKS])
-        invite = hosting.stdout.readline().strip()
+        invite = next((line.strip() for line in hosting.stdout if "lockstep:" in line), "")
         playing = [start([*client, invite]) for client in clients]
         said = [process.communicate(timeout=SECONDS_MAX)[0] for process in (*playing, hosting)]
     except subprocess.TimeoutExpired as error:
@@ -141,6 +142,26 @@ def build_csharp():
     return ", ".join(run(SHARP_TESTS, env=ENVIRONMENT).strip().splitlines())
 
 
+GODOT = ROOT / "build" / "godot"
+GODOT_GAME = [GODOT / "game"]
+
+
+def build_godot():
+    need("godot3-server")
+    shutil.rmtree(GODOT, ignore_errors=True)
+    shutil.copytree(BINDINGS / "godot", GODOT)
+    shutil.copy(ROOT / "docs" / "examples" / "game.gd", GODOT)
+    options = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I",
+               ROOT / "tools" / "liblockstep"]
+    run(["cc", *options, GODOT / "lockstep_godot.c", "-o", GODOT / "liblockstep_godot.so",
+         RELEASE / "lib" / "liblockstep.so.0"])
+    run(["c++", *options, "-DPLUGIN", ROOT / "docs/examples/game.cpp", "-o", GODOT / "game.so"])
+    GODOT_GAME[0].write_text('#!/bin/sh\ncd "$(dirname "$0")"\nLANG=en LOCKSTEP_ARGUMENTS="$*" '
+                             "exec godot3-server -s game.gd\n", encoding="utf-8")
+    GODOT_GAME[0].chmod(0o755)
+    return "GDNative for godot3-server"
+
+
 def play(report):
     report.stage("library", build_library)
     report.stage("Rust", build_rust, needs=["library"])
@@ -150,3 +171,5 @@ def play(report):
     report.stage("C#", build_csharp, needs=["library"])
     report.stage("C#: match", lambda: play_with_c(SHARP_GAME), needs=["C#"])
     report.stage("C#: steps", lambda: compare_rates(SHARP_TESTS), needs=["C#"])
+    report.stage("Godot", build_godot, needs=["library"])
+    report.stage("Godot: match", lambda: play_with_c(GODOT_GAME), needs=["Godot"])
