@@ -10,7 +10,7 @@
 static void hold_oldest(const ls_evidence_hold *hold)
 {
     ls_tick oldest = UINT32_MAX;
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    for (uint32_t slot = 0; slot < LS_CASES_MAX; slot++) {
         if (hold->open >> slot & 1) {
             oldest = LS_MIN(oldest, hold->agreed[slot]);
         }
@@ -24,7 +24,7 @@ static void hold_oldest(const ls_evidence_hold *hold)
 
 static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick agreed)
 {
-    hold->open |= UINT32_C(1) << slot;
+    hold->open |= UINT64_C(1) << slot;
     hold->agreed[slot] = agreed;
     hold_oldest(hold);
 }
@@ -33,7 +33,7 @@ static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick a
 static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
 {
     if (hold->open >> slot & 1) {
-        hold->open &= ~(UINT32_C(1) << slot);
+        hold->open &= ~(UINT64_C(1) << slot);
         hold_oldest(hold);
     }
 }
@@ -100,7 +100,7 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
     all->instance = instance;
     all->window = window;
     all->hold.window = window;
-    all->count = ls_sim_instance_config(instance)->players;
+    all->count = ls_sim_instance_config(instance)->players + 1;
     all->slots = ls_allocate_array(allocator, all->count, sizeof *all->slots);
     ls_status status =
         all->slots ? ls_diff_pool_init(&all->pool, instance, window, allocator) : LS_NO_MEMORY;
