@@ -13,6 +13,15 @@ static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t stat
     return whole;
 }
 
+/* Surroundings are made equal where a re-run repeats a hash of the match, which only compared
+ * states have: what they change of the bad state they also do of the first one. */
+static void add_surroundings(const ls_step_result *of_bad, ls_rerun_figures *figures)
+{
+    bool is_told = of_bad->is_known && figures->tried == 0;
+    figures->tried |= is_told ? of_bad->figures.tried : 0;
+    figures->moved |= is_told ? of_bad->figures.moved : 0;
+}
+
 /* The state hashes that both sides had of the state that the study is about: as they were told, as
  * the states were shown, or as the re-runs gave them, which then do what the match did. */
 static void state_hashes_of(const ls_investigation *investigation, const ls_step_study *study,
@@ -285,10 +294,13 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     state_hashes_of(investigation, study, state_hashes);
     investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);
     investigation->client_figures = with_hash(&study->client.figures, state_hashes[1]);
+    add_surroundings(&investigation->studies[0].server, &investigation->server_figures);
+    add_surroundings(&investigation->studies[0].client, &investigation->client_figures);
     if (ls_step_study_is_known(study)) {
         add_pass(all, investigation, finding);
     }
     circumstances.elements = elements_of(finding);
+    circumstances.bits = finding->differing_pass == LS_PASS_WRITES ? finding->bits : 0;
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);

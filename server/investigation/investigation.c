@@ -756,6 +756,22 @@ static bool is_contradicted(const ls_investigation *investigation)
            reported_hash(investigation, &told) && shown_hash(investigation) != told;
 }
 
+static uint64_t bits_of(const ls_schema_place *place, const uint8_t *state)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, state + place->offset, ls_field_type_bytes(place->field->type));
+    return bits;
+}
+
+static uint32_t count_bits(uint64_t bits)
+{
+    uint32_t count = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
 void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *diff,
                                  void *server_state)
 {
@@ -765,13 +781,17 @@ void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
     finding->place_count = difference.place_count;
+    uint64_t own[LS_DIFFERENCES_MAX];
     for (uint32_t i = 0; i < difference.place_count; i++) {
+        own[i] = bits_of(&difference.places[i], server_state);
         finding->place_fields[i] = difference.places[i].field;
         finding->places[i] =
             ls_state_difference_text(&difference.places[i], server_state, server_state);
     }
     ls_hash_tree_diff_exchange(diff, server_state);
+    finding->bits = 0;
     for (uint32_t i = 0; i < difference.place_count; i++) {
+        finding->bits += count_bits(own[i] ^ bits_of(&difference.places[i], server_state));
         ls_schema_place_value(&difference.places[i], server_state, finding->places[i].b,
                               sizeof finding->places[i].b);
     }

@@ -198,7 +198,7 @@ static bool is_watched(const ls_spectators *spectators, const ls_spectator *spec
 static void end_watching(const ls_spectators *spectators)
 {
     ls_desync_drop drop = {0, NULL}; /* it goes anyway */
-    uint32_t slot = ls_match_players(spectators->match);
+    uint32_t slot = spectators->match->config.sim.players;
     if (ls_desync_service_settle(spectators->match->desync, slot)) {
         (void)ls_desync_service_announce(spectators->match->desync, slot, &drop);
     }
@@ -576,7 +576,7 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
         return false;
     }
     if (is_watched(spectators, spectator) &&
-        ls_desync_service_is_overdue(match->desync, ls_match_players(spectators->match),
+        ls_desync_service_is_overdue(match->desync, spectators->match->config.sim.players,
                                      ls_match_timeout_ns(match))) {
         refuse(spectators, spectator, LS_DESYNCED, "did not say which of its states differs");
         return false;
@@ -730,7 +730,7 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
     }
     spectator->is_chain_doubted = !is_equal;
     if (is_watched(spectators, spectator) || (!is_equal && watch(spectators, spectator))) {
-        ls_desync_service_compare(spectators->match->desync, ls_match_players(spectators->match),
+        ls_desync_service_compare(spectators->match->desync, spectators->match->config.sim.players,
                                   tick, chain);
     } else if (!is_equal) {
         refuse(spectators, spectator, LS_DESYNCED, "the client's state differs from the server's");
@@ -832,7 +832,7 @@ static ls_status receive_finished(ls_spectators *spectators, ls_spectator *spect
                    finished->state_hash == spectators->match->final_hash;
     if (!is_same && is_held && watch(spectators, spectator)) {
         ls_desync_service_receive_finished(spectators->match->desync,
-                                           ls_match_players(spectators->match), finished);
+                                           spectators->match->config.sim.players, finished);
         return LS_OK;
     }
     if (!is_same) {
@@ -853,7 +853,7 @@ static ls_status receive_evidence(const ls_spectators *spectators, const ls_spec
     ls_desync_drop drop = {0, NULL}; /* no spectator is healed */
     return is_watched(spectators, spectator)
                ? ls_desync_service_receive(spectators->match->desync,
-                                           ls_match_players(spectators->match), message, &drop)
+                                           spectators->match->config.sim.players, message, &drop)
                : LS_STALE;
 }
 
