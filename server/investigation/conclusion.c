@@ -195,6 +195,29 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
     }
 }
 
+/* The report names the state that was compared where this side had not kept the bad one, and says
+ * why it had not. */
+static void say_limit(const ls_investigations *all, const ls_investigation *investigation,
+                      ls_text *why)
+{
+    const ls_desync_finding *finding = &investigation->finding;
+    if (investigation->kept_every == 0) {
+        return;
+    }
+    ls_text_add(why,
+                "; state %" PRIu32 " was not kept: of states of %zu KiB in which this much changes "
+                "only some are, up to %" PRIu32 " ticks apart",
+                investigation->bad_tick, ls_sim_instance_image_bytes(all->instance) / 1024,
+                investigation->kept_every);
+    if (finding->values_tick > ls_desync_finding_step(finding) + 1) {
+        ls_text_add(why, ", and state %" PRIu32 " was compared in its place", finding->values_tick);
+    } else {
+        ls_text_add(why, "%s",
+                    finding->values_tick != 0 ? ", and it was compared as simulated again"
+                                              : ", and none was compared");
+    }
+}
+
 /* Of an engine without a schema: in words what its saves differ in, when all is known of both. */
 static void say_bytes(const ls_investigation *investigation, ls_text *why)
 {
@@ -304,6 +327,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
+    say_limit(all, investigation, &finding->verdict.why);
     return finding;
 }
 

@@ -622,6 +622,18 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
+/* Why the state is not held: so much changes that states are copied whole, some ticks apart. 0: it
+ * is, or is too old. */
+static uint32_t kept_every(const ls_investigations *all, const ls_investigation_subject *subject)
+{
+    const ls_replay_needs needs = ls_replay_needs_of(all->instance, subject->interval_ticks);
+    const ls_replay_window_config kept = ls_replay_window_config_default(&needs);
+    bool is_young = ls_replay_window_newest(all->window) - subject->tick <= kept.reach_ticks;
+    return is_young && !ls_replay_window_has_state(all->window, subject->tick)
+               ? (kept.reach_ticks + kept.snapshots - 1) / kept.snapshots
+               : 0;
+}
+
 void ls_investigation_start(ls_investigations *all, uint32_t slot,
                             const ls_investigation_subject *subject, uint64_t now_ns)
 {
@@ -655,6 +667,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->studies[0] = (ls_step_study){0};
     const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
+    investigation->kept_every = kept_every(all, subject);
     investigation->is_bad_put_off =
         !all->is_at_end && !ls_replay_window_has_state(all->window, subject->tick);
     if (investigation->is_bad_put_off) {

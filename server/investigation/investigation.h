@@ -82,6 +82,7 @@ typedef struct ls_investigation {
     ls_tick_search search;    /* for the first state that differs */
     ls_later_state later;     /* compared where the bad state is not to be had yet, or at all */
     bool is_bad_put_off;      /* to when this side has run to it again */
+    uint32_t kept_every;      /* ticks, where that is why the bad state was not; 0: it is not */
     bool has_asked_writers;   /* of the step to it, where its passes cannot be compared: */
     ls_shared_rerun *writers; /* NULL: that step cannot be run again */
     bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */
