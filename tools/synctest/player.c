@@ -426,6 +426,7 @@ bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
     }
     outcome->kind = SYNCTEST_OUTCOME_DIFFERS;
     outcome->is_initial = tick == 0;
+    outcome->found_hash = state_hash;
     outcome->tick = tick == 0 ? 0 : tick - 1;
     if (tick == 0) {
         synctest_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));

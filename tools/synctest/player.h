@@ -25,6 +25,7 @@ typedef struct synctest_player {
     ls_param_files param_files;
     synctest_page_memory memory;
     synctest_tape tape;
+    uint32_t ticks; /* that are played: of a repetition, up to the bad one */
     synctest_trace trace;
     bool is_traced;                 /* the step that runs is written to the trace */
     synctest_statics statics;       /* watched once begun */
