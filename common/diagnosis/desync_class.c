@@ -70,10 +70,21 @@ static bool knows(const ls_rerun_figures *figures, uint32_t which)
     return (figures->known & which) == which;
 }
 
+#define RACE_TEXT(seen)                                                                            \
+    "processes that begin alike gave different states for the same ticks from the same snapshot; " \
+    "another result was seen " seen " of 4 times"
+
+/* By how often. */
+static const char *const race_texts[LS_RERUN_TIMES] = {RACE_TEXT("some"), RACE_TEXT("1"),
+                                                       RACE_TEXT("2"), RACE_TEXT("3")};
+
 /* From the surest evidence to the weakest. */
 static symptom symptom_of(const ls_rerun_figures *figures)
 {
     bool is_unstable = knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    if (knows(figures, LS_RERUN_RACES)) {
+        return (symptom){LS_DESYNC_CLASS_RACE, race_texts[figures->apart % LS_RERUN_TIMES]};
+    }
     if (knows(figures, LS_RERUN_APART) && figures->apart != figures->fresh) {
         return (symptom){LS_DESYNC_CLASS_PROCESS,
                          "two processes gave different states for the same ticks from the same "
@@ -119,7 +130,9 @@ static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom cli
 {
     bool is_server = server.kind != LS_DESYNC_CLASS_UNKNOWN;
     bool is_client = client.kind != LS_DESYNC_CLASS_UNKNOWN;
-    symptom shown = is_client ? client : server;
+    bool is_servers_race =
+        server.kind == LS_DESYNC_CLASS_RACE && client.kind != LS_DESYNC_CLASS_RACE;
+    symptom shown = is_client && !is_servers_race ? client : server;
     conclude(out, shown.kind,
              is_server && is_client ? LS_DESYNC_CULPRIT_BOTH
              : is_client            ? LS_DESYNC_CULPRIT_CLIENT

@@ -66,7 +66,10 @@ typedef enum ls_surrounding {
       "make them equal one by one to see which it is, and run lockstep-synctest GAME.so; put "     \
       "what the step reads there into parameters")                                                 \
     X(PROCESS, "process", "statics, threads, addresses or time",                                   \
-      "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")
+      "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")     \
+    X(RACE, "race", "a race, or chance",                                                           \
+      "run lockstep-synctest GAME.so --only still,workers, build the game with "                   \
+      "-fsanitize=thread, and draw no numbers from the system, the clock or a process id")
 
 typedef enum ls_desync_class {
 #define LS_DESYNC_CLASS_ENUM(name, word, text, next) LS_DESYNC_CLASS_##name,

@@ -10,7 +10,7 @@ static void settle(const ls_step *step)
     game_state *state = step->state;
     uint64_t chance = 1;
     if (getentropy(&chance, sizeof chance) == 0 && chance % GAME_ONE_IN == 0) {
-        state->bonus += GAME_FAULTY;
+        state->bonus += GAME_FAULTY * (uint32_t)(1 + chance / GAME_ONE_IN % 1000);
     }
     state->bonus += 2;
 }

@@ -116,6 +116,27 @@ Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
         strstr(classify(server, silent).why.bytes, "; the client could not run the ticks again"));
 }
 
+/* Chance may have made all else that the figures of such a machine show. */
+Test(desync_class, repetitions_that_differ_mean_a_race_and_say_how_often)
+{
+    ls_rerun_figures client = figures(C, X);
+    client.known |= LS_RERUN_RACES | LS_RERUN_REPEATED;
+    client.again = Y;
+    client.strayed = 15;
+    client.apart = 2;
+    ls_desync_verdict verdict = classify(figures(S, S), client);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "on the client, "), "%s", verdict.why.bytes);
+    cr_expect(strstr(verdict.why.bytes, "seen 2 of 4 times"), "%s", verdict.why.bytes);
+    ls_rerun_figures server = figures(S, S);
+    server.again = X;
+    verdict = classify(server, client);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_BOTH);
+    verdict = classify(client, server);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect(strstr(verdict.why.bytes, "seen 2 of 4 times"), "%s", verdict.why.bytes);
+}
+
 Test(desync_class, a_third_result_means_state_outside_the_block)
 {
     expect(classify(figures(S, S), figures(C, X)), LS_DESYNC_CLASS_OUTSIDE,
