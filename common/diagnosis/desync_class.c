@@ -250,6 +250,12 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
                     "run again from the saved state, the %s gets the other side's result, though "
                     "%" PRIu32 " other client%s had the same as the %s in the match",
                     word, company, company == 1 ? "" : "s", word);
+    } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX && circumstances->outside) {
+        conclude(out, LS_DESYNC_CLASS_OUTSIDE, culprit);
+        ls_text_add(&out->why,
+                    "run again from the saved state, the %s gets the other side's result, and "
+                    "%" PRIu64 " values differ, more than a flipped bit changes",
+                    word, circumstances->elements);
     } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX) {
         conclude(out, LS_DESYNC_CLASS_UNKNOWN, culprit);
         ls_text_add(&out->why,
@@ -328,6 +334,17 @@ static void conclude_from_both(const ls_desync_evidence *server, const ls_desync
     }
 }
 
+/* Where it may be the reason: a static cannot make two builds differ. */
+static void add_outside(const char *outside, ls_desync_verdict *out)
+{
+    const uint32_t kinds = 1u << LS_DESYNC_CLASS_OUTSIDE | 1u << LS_DESYNC_CLASS_ONE_OFF |
+                           1u << LS_DESYNC_CLASS_PROCESS | 1u << LS_DESYNC_CLASS_UNSTABLE |
+                           1u << LS_DESYNC_CLASS_UNKNOWN;
+    if (outside && (kinds >> out->kind & 1u)) {
+        ls_text_add(&out->why, "; outside the state, %s", outside);
+    }
+}
+
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
                         const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
@@ -349,4 +366,5 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else {
         conclude_from_both(server, client, circumstances, out);
     }
+    add_outside(circumstances->outside, out);
 }

@@ -289,6 +289,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
         add_pass(all, investigation, finding);
     }
     circumstances.elements = elements_of(finding);
+    circumstances.outside = study->outside.bytes[0] ? study->outside.bytes : NULL;
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);

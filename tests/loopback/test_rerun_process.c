@@ -309,6 +309,28 @@ Test(rerun_process, a_static_that_comes_back_is_told_from_memory_that_is_not_set
     close_fixture(&here);
 }
 
+Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
+{
+    static const struct {
+        const char *plugin;
+        int64_t trap;
+        const char *outside;
+    } cases[] = {
+        {TRAP, TOGGLE, "pass spring writes to the variable calls"},
+        {TRAP, 0, ""},
+        {"units", 0, ""},
+        {LS_TEST_PLUGIN_DIR "/warmed.so", 0,
+         "pass count writes to the thread-local variable counted, bot writes to the variable "
+         "warmed, draw writes to the variable frames"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture here = open_fixture(cases[i].plugin, cases[i].trap, TIME_MAX_MS);
+        const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+        cr_expect_str_eq(outcome->outside.bytes, cases[i].outside);
+        close_fixture(&here);
+    }
+}
+
 static void expect_race(const ls_rerun_figures *figures)
 {
     cr_expect(figures->known & LS_RERUN_RACES);

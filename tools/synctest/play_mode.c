@@ -391,15 +391,15 @@ static bool play_checked(synctest_player *player)
     if (!instance) {
         return false;
     }
-    synctest_statics_begin(&player->statics, player->exchange->match.sim,
-                           &player->memory.allocator);
+    ls_plugin_statics_begin(&player->statics, player->exchange->match.sim,
+                            &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||
             !find_no_mode_changed(player, instance)) {
             return false;
         }
     }
-    synctest_statics_end(&player->statics);
+    ls_plugin_statics_end(&player->statics);
     synctest_player_end(player, instance);
     return true;
 }

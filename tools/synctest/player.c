@@ -316,7 +316,7 @@ static void note_static_writes(synctest_player *player, ls_tick tick, uint32_t p
     uint64_t addresses[SYNCTEST_STATIC_WRITES_MAX];
     synctest_static_writes *writes = &player->exchange->static_writes;
     uint32_t count =
-        synctest_statics_changes(&player->statics, addresses, SYNCTEST_STATIC_WRITES_MAX);
+        ls_plugin_statics_changes(&player->statics, addresses, SYNCTEST_STATIC_WRITES_MAX);
     for (uint32_t i = 0; i < count && writes->count < SYNCTEST_STATIC_WRITES_MAX; i++) {
         if (!is_noted(writes, addresses[i], pass)) {
             writes->list[writes->count++] = (synctest_static_write){addresses[i], tick, pass};

@@ -1,13 +1,13 @@
 #include "lockstep/tools/synctest/synctest.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/result.h"
-#include "lockstep/tools/synctest/statics.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ static void note_variable(synctest_result *result, const synctest_static_write *
 {
     synctest_evidence *evidence = &result->evidence;
     const char *pass = result->facts.pass_names[write->pass];
-    bool is_threads = write->address & SYNCTEST_STATICS_THREAD_LOCAL;
+    bool is_threads = write->address & LS_PLUGIN_STATICS_THREAD_LOCAL;
     ls_log_line(&console->log, LS_LOG_WARNING,
                 "pass %s writes to the %svariable %s, outside the state, at tick %" PRIu32, pass,
                 is_threads ? "thread-local " : "", variable, write->tick);

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
@@ -30,6 +31,8 @@ enum {
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
+    WRITES_MAX = 6, /* to variables, that are named */
+    SHAPES_MAX = 4096,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -37,6 +40,7 @@ typedef struct helper {
     int pipe_out;       /* the pipe; a plug-in that prints finds no standard output */
     uint64_t states_at; /* in the file that held the request; 0: it came by a pipe */
     ls_rerun_order order;
+    const ls_simulation *simulation;
     ls_rerun *rerun;   /* NULL: not created yet */
     uint64_t began_ns; /* to run */
 } helper;
@@ -251,6 +255,7 @@ static ls_status load(bool is_single, ls_text *failure)
                        "the simulation's file has been replaced since it was loaded");
     }
     here.rerun = made;
+    here.simulation = loaded.simulation;
     return status;
 }
 
@@ -433,6 +438,7 @@ typedef enum copy_task {
     COPY_ALL,      /* every run that the helper has made */
     COPY_OPPOSITE, /* the first one, with other noise */
     COPY_ZERO,
+    COPY_WATCHED, /* the first one, with an eye on variables outside the state */
 } copy_task;
 
 typedef struct copy_result {
@@ -440,11 +446,130 @@ typedef struct copy_result {
     ls_rerun_repeats repeats;
 } copy_result;
 
+/* ---- writes to variables outside the state ---- */
+
+/* Places that write: passes by their numbers, and functions that may only read. */
+enum {
+    BY_HASH = LS_PASSES_MAX,
+    BY_BOT,
+    BY_DRAW,
+};
+
+/* The first write of each place to each variable. */
+typedef struct copy_writes {
+    uint32_t count;
+    struct {
+        uint64_t address; /* as the file has it */
+        uint32_t place;
+    } list[WRITES_MAX];
+} copy_writes;
+
+typedef struct watched_run {
+    ls_plugin_statics statics;
+    copy_writes writes;
+} watched_run;
+
+static bool is_noted(const copy_writes *writes, uint64_t address, uint32_t place)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->list[i].address / 8 == address / 8 && writes->list[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_writes(watched_run *watched, uint32_t place)
+{
+    uint64_t addresses[WRITES_MAX];
+    copy_writes *writes = &watched->writes;
+    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < WRITES_MAX; i++) {
+        if (!is_noted(writes, addresses[i], place)) {
+            writes->list[writes->count].address = addresses[i];
+            writes->list[writes->count++].place = place;
+        }
+    }
+}
+
+static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    pass->run(step);
+    note_writes(user, index);
+}
+
+/* As a program that plays and shows the match calls them behind each tick. */
+static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+{
+    static ls_draw_shape shapes[SHAPES_MAX];
+    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_config *config = ls_sim_instance_config(instance);
+    const void *state = ls_sim_instance_view(instance);
+    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
+    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    if (simulation->hash) {
+        (void)simulation->hash(config, state);
+        note_writes(watched, BY_HASH);
+    }
+    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
+        (void)simulation->bot(config, state, slot, &rng, bytes);
+        note_writes(watched, BY_BOT);
+    }
+    if (simulation->draw) {
+        simulation->draw(config, state, state, 0, &list);
+        note_writes(watched, BY_DRAW);
+    }
+}
+
+static bool run_watched(void)
+{
+    static watched_run watched;
+    const ls_replay_stretch *stretch = &here.order.stretch;
+    const ls_step_watch passes = {run_watched_pass, &watched};
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_sim_instance *instance = NULL;
+    if (ls_sim_instance_create(here.simulation, &here.order.match.config, ls_allocator_heap(),
+                               &instance, NULL) != LS_OK ||
+        ls_replay_stretch_load(stretch, instance) != LS_OK) {
+        return false;
+    }
+    ls_plugin_statics_begin(&watched.statics, here.order.match.simulation, ls_allocator_heap());
+    while (ls_sim_instance_tick(instance) < stretch->last &&
+           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
+        ls_sim_instance_step_watched(instance, &inputs, &passes);
+        call_readers(&watched, instance);
+    }
+    return write_all(&watched.writes, sizeof watched.writes);
+}
+
+static void add_write(ls_text *out, uint64_t address, uint32_t place)
+{
+    static const char *const readers[] = {"hash", "bot", "draw"};
+    char variable[LS_NAME_BYTES_MAX] = "without a name";
+    const ls_simulation *simulation = here.simulation;
+    bool is_pass = place < simulation->pass_count;
+    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
+        return; /* the plug-in has written over it */
+    }
+    (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
+    ls_text_add(out, "%s%s%s writes to the %svariable %s", out->bytes[0] ? ", " : "",
+                is_pass ? "pass " : "",
+                is_pass ? simulation->passes[place].name : readers[place - BY_HASH],
+                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
+}
+
+/* ---- the copies ---- */
+
 static int run_copy(const void *user, int channel)
 {
     const uint8_t *task = user;
     ls_text failure = {{0}};
     (void)channel;
+    if (*task == COPY_WATCHED) {
+        return run_watched() ? EXIT_OK : EXIT_BAD;
+    }
     if (*task == COPY_ALL) {
         run(&failure);
     } else {
@@ -490,13 +615,13 @@ static image_process start_image(void)
     return made;
 }
 
-static bool ask_image(const image_process *image, uint8_t task, copy_result *out)
+static bool ask_image(const image_process *image, uint8_t task, void *out, size_t size)
 {
     uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
     uint32_t left_ms =
         spent_ms < here.order.time_max_ms ? here.order.time_max_ms - (uint32_t)spent_ms : 0;
     return left_ms > 0 && ls_socket_send_all(image->channel, &task, sizeof task) == LS_OK &&
-           ls_socket_receive_all(image->channel, out, sizeof *out, left_ms) == LS_OK;
+           ls_socket_receive_all(image->channel, out, size, left_ms) == LS_OK;
 }
 
 /* Nothing in the process made a difference: what differs then between two of them is what each has
@@ -524,7 +649,7 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
     uint64_t other = 0;
     for (uint32_t i = 1; i < LS_RERUN_TIMES; i++) {
         copy_result result;
-        if (!ask_image(image, COPY_ALL, &result)) {
+        if (!ask_image(image, COPY_ALL, &result, sizeof result)) {
             return; /* what is known of some tells nothing of all */
         }
         bool is_same = is_same_result(&first, &result);
@@ -545,9 +670,10 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
 static void repeat_noise(const image_process *image, ls_rerun_figures *figures)
 {
     copy_result opposite, zero;
-    if (figures->known & LS_RERUN_REPEATED && ask_image(image, COPY_OPPOSITE, &opposite) &&
-        ask_image(image, COPY_ZERO, &zero) && opposite.figures.fresh == figures->fresh &&
-        zero.figures.fresh == figures->fresh) {
+    if (figures->known & LS_RERUN_REPEATED &&
+        ask_image(image, COPY_OPPOSITE, &opposite, sizeof opposite) &&
+        ask_image(image, COPY_ZERO, &zero, sizeof zero) &&
+        opposite.figures.fresh == figures->fresh && zero.figures.fresh == figures->fresh) {
         figures->known = (figures->known & ~LS_RERUN_REPEATED) | LS_RERUN_CHANGED;
     }
 }
@@ -562,8 +688,19 @@ static bool is_worth_repeating(const ls_rerun_figures *figures)
             ls_rerun_repeats_of(here.rerun)->other != 0);
 }
 
-static void use_image(image_process *image, ls_rerun_figures *figures)
+static void name_writes(const image_process *image, ls_text *out)
 {
+    copy_writes writes;
+    if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
+        for (uint32_t i = 0; i < LS_MIN(writes.count, (uint32_t)WRITES_MAX); i++) {
+            add_write(out, writes.list[i].address, writes.list[i].place);
+        }
+    }
+}
+
+static void use_image(image_process *image, ls_rerun_outcome *outcome)
+{
+    ls_rerun_figures *figures = &outcome->figures;
     if (image->process.id == 0) {
         return;
     }
@@ -572,6 +709,9 @@ static void use_image(image_process *image, ls_rerun_figures *figures)
         if (!(figures->known & LS_RERUN_RACES)) {
             repeat_noise(image, figures);
         }
+    }
+    if (figures->known & LS_RERUN_RELOADED) {
+        name_writes(image, &outcome->outside);
     }
     ls_child_process_kill(&image->process);
 }
@@ -601,7 +741,7 @@ static bool write_outcome(const ls_text *failure, apart_process *apart, image_pr
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
         collect_apart(apart, failure->bytes[0] == '\0', &outcome);
-        use_image(image, &outcome.figures);
+        use_image(image, &outcome);
         outcome.state = ls_rerun_state(here.rerun);
         outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }
