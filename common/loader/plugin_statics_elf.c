@@ -182,7 +182,14 @@ static bool copy_name(const ls_plugin_section *names, uint64_t at, char *name, s
         return false;
     }
     ls_name_copy(name, capacity, names->bytes + at);
-    name[strcspn(name, ".")] = '\0';
+    char *dot = strrchr(name, '.');
+    if (dot && dot[1 + strspn(dot + 1, "0123456789")] == '\0') {
+        *dot = '\0'; /* gcc's: last.2 */
+    }
+    dot = strrchr(name, '.');
+    if (dot) {
+        memmove(name, dot + 1, strlen(dot)); /* clang's: function.last */
+    }
     return name[0] != '\0';
 }
 

@@ -68,6 +68,7 @@ Test(plugin_statics, a_variable_is_named_by_an_address_in_it)
     cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
     cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
     cr_expect_str_eq(name, "far_away");
+    (void)ls_plugin_statics_changes(&statics, addresses, 4); /* of what reads files here */
     own_to_thread[40]++;
     cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
     cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
