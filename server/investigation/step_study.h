@@ -50,6 +50,7 @@ typedef struct ls_step_study {
     ls_shared_rerun *rerun; /* NULL: these ticks cannot be run again, or the outcome is taken */
     ls_step_result server;
     ls_text failure; /* of the server's; empty: none */
+    ls_text outside; /* likewise, see ls_rerun_outcome */
     ls_step_result client;
 } ls_step_study;
 
