@@ -267,16 +267,6 @@ void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *
     }
 }
 
-const explain_field_write *explain_evidence_statement(const explain_evidence *evidence)
-{
-    const explain_write_trace *trace = &evidence->trace;
-    const explain_field_write *found = NULL;
-    for (uint32_t i = 0; i < trace->list_count && evidence->differing_pass == LS_PASS_AT; i++) {
-        found = trace->writes[i].pass == evidence->pass ? &trace->writes[i] : found;
-    }
-    return found;
-}
-
 /* ---- words ---- */
 
 const char *explain_agreement_word(explain_agreement agreement)

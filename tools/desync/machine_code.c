@@ -73,12 +73,23 @@ static debug_place find_unit(Dwfl_Module *module, uint64_t address)
     return (debug_place){NULL, 0};
 }
 
+/* A relative path is one from where the unit was compiled. */
+static void set_file(const debug_place *place, const char *path, explain_code_level *level)
+{
+    Dwarf_Attribute attribute;
+    const char *folder = dwarf_formstring(dwarf_attr(place->unit, DW_AT_comp_dir, &attribute));
+    bool is_whole = path[0] == '/' || !folder;
+    snprintf(level->file, sizeof level->file, "%s", file_of(path));
+    snprintf(level->path, sizeof level->path, "%s%s%s", is_whole ? "" : folder, is_whole ? "" : "/",
+             path);
+}
+
 static void set_source(const debug_place *place, explain_code_level *level)
 {
     Dwarf_Line *line = dwarf_getsrc_die(place->unit, place->address);
     const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (path && dwarf_lineno(line, &level->line) == 0) {
-        snprintf(level->file, sizeof level->file, "%s", file_of(path));
+        set_file(place, path, level);
     }
 }
 
@@ -98,7 +109,7 @@ static void set_call(const debug_place *place, Dwarf_Die *inlined, explain_code_
     level->line = (int)attribute_of(inlined, DW_AT_call_line);
     if (dwarf_getsrcfiles(place->unit, &files, &count) == 0 && file < count) {
         const char *path = dwarf_filesrc(files, file, NULL, NULL);
-        snprintf(level->file, sizeof level->file, "%s", path ? file_of(path) : "");
+        set_file(place, path ? path : "", level);
     }
 }
 
@@ -182,6 +193,35 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
         snprintf(levels[0].function, sizeof levels[0].function, "0x%" PRIx64, instruction);
     }
     return 1;
+}
+
+uint32_t explain_code_places_stack(const explain_code_places *places, uint64_t instruction,
+                                   const uint64_t *stack, uint32_t stack_count,
+                                   explain_code_level levels[EXPLAIN_LEVELS_MAX])
+{
+    if (instruction == 0) {
+        return 0;
+    }
+    uint32_t used =
+        explain_code_places_levels(places, instruction, false, levels, EXPLAIN_LEVELS_MAX);
+    for (uint32_t i = 0; i < stack_count && used < EXPLAIN_LEVELS_MAX; i++) {
+        used += explain_code_places_levels(places, stack[i], true, levels + used,
+                                           EXPLAIN_LEVELS_MAX - used);
+    }
+    return used;
+}
+
+/* Systems, compilers and Lockstep's package put their headers there; the C library's own functions
+ * have no file where their debug information is not installed. */
+bool explain_code_level_is_of_library(const explain_code_level *level)
+{
+    static const char *const beginnings[] = {"/usr/include/", "/usr/lib/", "/rustc/", "./"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (strncmp(level->path, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return level->file[0] == '\0' || strstr(level->path, "/include/lockstep/");
 }
 
 void explain_code_level_text(const explain_code_level *level, char *text, size_t capacity)

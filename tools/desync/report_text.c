@@ -523,5 +523,11 @@ void explain_report_write_text(FILE *file, const explain_report *report)
             " on, which tick %" PRIu32 " made.\n",
             report->bundle_path, bundle->slot,
             bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick, bundle->tick - 1);
+    ls_text lines[EXPLAIN_LINE_TEXTS];
+    uint32_t count = explain_line_text(report->line, report->evidence, lines);
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(file, "%s%s\n", i == 0 ? "" : "  ", lines[i].bytes);
+    }
+    fprintf(file, "\n");
     explain_report_fill(&sheet, report);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +78,14 @@ static int look_at(struct dl_phdr_info *loaded, size_t size, void *user)
         wanted->path = loaded->dlpi_name;
     }
     return wanted->path != NULL;
+}
+
+const char *ls_library_of(const void *bytes)
+{
+    Dl_info found;
+    struct link_map *map = NULL;
+    bool is_found = dladdr1(bytes, &found, (void **)&map, RTLD_DL_LINKMAP) != 0;
+    return is_found && map && map->l_name[0] != '\0' ? map->l_name : NULL;
 }
 
 const char *ls_library_loaded(const char *file_name)
