@@ -251,7 +251,7 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
     }
     *here = at < a->list_count ? &a->writes[at] : NULL;
     *other = at < b->list_count ? &b->writes[at] : NULL;
-    bool are_both_traced = a->list_count > 0 && b->list_count > 0;
+    bool are_both_traced = a->writes && b->writes;
     return are_both_traced && (*here || *other);
 }
 

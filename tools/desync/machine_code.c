@@ -113,46 +113,101 @@ static void set_call(const debug_place *place, Dwarf_Die *inlined, explain_code_
     }
 }
 
-/* The scopes of the innermost block, from the inside out, where they are and not where the inlined
- * ones were written. Free them. */
-static int find_scopes(const debug_place *place, Dwarf_Die **out)
+enum {
+    SCOPES_MAX = 64,
+};
+
+/* The functions and blocks that an instruction is in, from the outside in. */
+typedef struct code_scopes {
+    uint32_t count;
+    Dwarf_Die list[SCOPES_MAX];
+} code_scopes;
+
+/* Whether functions may be defined within it that have no address of their own here. */
+static bool is_shell(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_enumeration_type;
+}
+
+static bool is_code(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+/* clang and rustc define functions within their namespaces, where dwarf_getscopes does not look. */
+static bool find_scopes(Dwarf_Die *around, Dwarf_Addr address, uint32_t depth, code_scopes *out)
+{
+    Dwarf_Die die;
+    if (depth == SCOPES_MAX || dwarf_child(around, &die) != 0) {
+        return false;
+    }
+    do {
+        int tag = dwarf_tag(&die);
+        if (is_shell(tag) && find_scopes(&die, address, depth + 1, out)) {
+            return true;
+        }
+        if (is_code(tag) && dwarf_haspc(&die, address) == 1 && out->count < SCOPES_MAX) {
+            out->list[out->count++] = die;
+            find_scopes(&die, address, depth + 1, out);
+            return true;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
+/* "game::think": with what it was declared in. */
+static void set_function(Dwarf_Die *function, explain_code_level *level)
 {
     Dwarf_Die *scopes = NULL;
-    int count = dwarf_getscopes(place->unit, place->address, &scopes);
-    if (count <= 0) {
-        return 0;
+    Dwarf_Die declared = *function;
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_diename(function);
+    size_t used = 0;
+    static const unsigned origins[] = {DW_AT_abstract_origin, DW_AT_specification};
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++) {
+        if (dwarf_attr(&declared, origins[i], &attribute)) {
+            dwarf_formref_die(&attribute, &declared);
+        }
     }
-    Dwarf_Die innermost = scopes[0];
-    free(scopes);
-    count = dwarf_getscopes_die(&innermost, out);
-    return count > 0 ? count : 0;
+    int count = dwarf_getscopes_die(&declared, &scopes);
+    for (int i = count - 1; i > 0; i--) {
+        const char *around = is_shell(dwarf_tag(&scopes[i])) ? dwarf_diename(&scopes[i]) : NULL;
+        if (around && used < sizeof level->function) {
+            used += (size_t)snprintf(level->function + used, sizeof level->function - used, "%s::",
+                                     around);
+        }
+    }
+    if (used < sizeof level->function) {
+        snprintf(level->function + used, sizeof level->function - used, "%s", name ? name : "?");
+    }
+    free(count > 0 ? scopes : NULL);
 }
 
 static uint32_t read_levels(const debug_place *place, explain_code_level *levels, uint32_t capacity)
 {
     uint32_t used = 0;
-    Dwarf_Die *scopes = NULL;
-    int count = place->unit ? find_scopes(place, &scopes) : 0;
+    code_scopes scopes = {.count = 0};
     explain_code_level next = {.line = 0};
-    if (count > 0) {
+    if (place->unit && find_scopes(place->unit, place->address, 0, &scopes)) {
         set_source(place, &next);
     }
-    for (int i = 0; i < count && used < capacity; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        const char *name = dwarf_diename(&scopes[i]);
+    for (uint32_t i = scopes.count; i-- > 0 && used < capacity;) {
+        int tag = dwarf_tag(&scopes.list[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
             continue;
         }
-        snprintf(next.function, sizeof next.function, "%s", name ? name : "?");
+        set_function(&scopes.list[i], &next);
         next.is_put_into_next = tag == DW_TAG_inlined_subroutine;
         levels[used++] = next;
         if (tag == DW_TAG_subprogram) {
             break;
         }
         next = (explain_code_level){.line = 0};
-        set_call(place, &scopes[i], &next);
+        set_call(place, &scopes.list[i], &next);
     }
-    free(count > 0 ? scopes : NULL);
     return used;
 }
 
