@@ -164,9 +164,10 @@ def main():
     for number, (title, alone, beside, problem) in zip(numbers, visits):
         problems += [problem] if problem else []
         for kind, line in ((OUT_OF_REACH, alone), (BESIDE, beside)):
-            right[kind] += is_right(number, line)
+            is_so = is_right(number, line)
+            right[kind] += is_so
             shown = f"{line.get('file')}:{line.get('line')} {line.get('source', '')[:60]}"
-            print(f"{number:>2} {title:32} {kind:7} {'right' if is_right(number, line) else 'WRONG'}  "
+            print(f"{number:>2} {title:32} {kind:7} {'right' if is_so else 'WRONG'}  "
                   f"{line.get('found_by', '-'):7} {shown}")
     print(f"the line is right in {right[OUT_OF_REACH]} of {len(numbers)} without the other build, "
           f"in {right[BESIDE]} of {len(numbers)} with it beside the own")

@@ -4,6 +4,7 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/tools/desync/memory_check.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>
@@ -84,6 +85,16 @@ static void find_chain(explanation *made)
     }
 }
 
+/* Whether memory that is not set is what it looks like. */
+static bool is_about_memory(const explanation *made)
+{
+    const explain_reproduction *cause = explain_reproductions_cause(&made->reproductions);
+    const explain_reproduction *suspect = explain_reproductions_suspect(&made->reproductions);
+    cause = cause ? cause : suspect;
+    return made->evidence.bundle->verdict.kind == LS_DESYNC_CLASS_UNSTABLE ||
+           (cause && strcmp(cause->word, "noise") == 0);
+}
+
 /* In helper processes. The other side's build is run as well where it lies about here. */
 static void run_again(explanation *made, const char *name)
 {
@@ -99,6 +110,9 @@ static void run_again(explanation *made, const char *name)
     const explain_runs runs = {evidence, made->reading, &builds};
     explain_reproduce(&runs, &made->reproductions);
     explain_line_find(&runs, &made->reproductions, &made->line);
+    if (is_about_memory(made)) {
+        explain_memory_check(&runs, &made->reproductions.memory);
+    }
 }
 
 static void simulate(explanation *made)

@@ -176,8 +176,8 @@ static void set_function(Dwarf_Die *function, explain_code_level *level)
     for (int i = count - 1; i > 0; i--) {
         const char *around = is_shell(dwarf_tag(&scopes[i])) ? dwarf_diename(&scopes[i]) : NULL;
         if (around && used < sizeof level->function) {
-            used += (size_t)snprintf(level->function + used, sizeof level->function - used, "%s::",
-                                     around);
+            used += (size_t)snprintf(level->function + used, sizeof level->function - used,
+                                     "%s::", around);
         }
     }
     if (used < sizeof level->function) {

@@ -276,6 +276,7 @@ static void add_reproductions(ls_json *json, const explain_reproductions *reprod
     }
     explain_reproductions_text(reproductions, &text);
     add_text(json, "under_changes_text", text.bytes);
+    add_text(json, "memory", reproductions->memory.bytes);
 }
 
 /* The line at which the two sides part. */

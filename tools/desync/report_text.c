@@ -530,6 +530,9 @@ void explain_report_write_text(FILE *file, const explain_report *report)
     for (uint32_t i = 0; i < count; i++) {
         fprintf(file, "%s%s\n", i == 0 ? "" : "  ", lines[i].bytes);
     }
+    if (report->reproductions->memory.bytes[0]) {
+        fprintf(file, "  %s\n", report->reproductions->memory.bytes);
+    }
     fprintf(file, "\n");
     explain_report_fill(&sheet, report);
 }

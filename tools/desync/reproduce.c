@@ -355,8 +355,9 @@ enum {
 
 /* The program that the helper runs in, and its arguments. */
 static const char *make_command(const explain_runs *runs, const char *argument,
-                                const char *const *before, const char *words[WORDS_MAX])
+                                const explain_wrapper *wrapper, const char *words[WORDS_MAX])
 {
+    const char *const *before = wrapper ? wrapper->words : NULL;
     static char self[LS_RERUN_NAME_BYTES_MAX];
     uint32_t count = 0;
     bool has_path = before && ls_machine_program_path(self, sizeof self);
@@ -370,7 +371,7 @@ static const char *make_command(const explain_runs *runs, const char *argument,
 }
 
 bool explain_variation_run(const explain_runs *runs, const explain_variation *run,
-                           const char *argument, const char *const *before, uint8_t *output,
+                           const char *argument, const explain_wrapper *wrapper, uint8_t *output,
                            size_t room, size_t *size, ls_text *why)
 {
     const char *words[WORDS_MAX];
@@ -384,9 +385,10 @@ bool explain_variation_run(const explain_runs *runs, const explain_variation *ru
     static const char *const none[] = {NULL};
     ls_child_process_variables(run->variables ? run->variables : none, NULL, variables,
                                VARIABLES_MAX);
-    const ls_child_process_config config = {.program = make_command(runs, argument, before, words),
+    const ls_child_process_config config = {.program = make_command(runs, argument, wrapper, words),
                                             .arguments = words,
-                                            .environment = variables};
+                                            .environment = variables,
+                                            .streams = {0, 0, wrapper ? wrapper->errors : 0}};
     const ls_child_process_exchange exchange = {.input = input,
                                                 .input_bytes = input_bytes,
                                                 .output = output,
@@ -611,7 +613,7 @@ static void add_next(const explain_reproductions *reproductions, ls_text *out)
                 " Next:%s%s explain the bundle on the client's machine, and run "
                 "lockstep-synctest GAME.so there.",
                 reproductions->has_other ? "" : " run the client's own file (--against FILE.so);",
-                reproductions->has_sanitized
+                reproductions->has_sanitized || reproductions->memory.bytes[0]
                     ? ""
                     : " a build with -fsanitize=address,undefined (--sanitized FILE.so);");
 }
@@ -648,5 +650,8 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
                     suspect->change, suspect->cause);
     } else if (!cause && !report) {
         add_next(reproductions, out);
+    }
+    if (reproductions->memory.bytes[0]) {
+        ls_text_add(out, " %s.", reproductions->memory.bytes);
     }
 }

@@ -36,6 +36,7 @@ typedef struct explain_reproductions {
     bool has_other;                                       /* that build was run */
     bool has_sanitized;
     ls_text not_run; /* why there are none */
+    ls_text memory;  /* what memcheck says of memory that is not set; empty: not asked */
 } explain_reproductions;
 
 typedef struct explain_builds {
@@ -55,10 +56,16 @@ typedef struct explain_runs {
 
 void explain_reproduce(const explain_runs *runs, explain_reproductions *out);
 
+/* A program that runs the helper, with its arguments, up to NULL. */
+typedef struct explain_wrapper {
+    const char *const *words;
+    int errors; /* an open file for what it says */
+} explain_wrapper;
+
 /* Starts the helper with one argument, hands it the bundle's ticks, and takes what it writes into
- * `output`. `before`: a program with its arguments that is to run it, up to NULL; or NULL. */
+ * `output`. `wrapper` may be NULL. */
 bool explain_variation_run(const explain_runs *runs, const explain_variation *run,
-                           const char *argument, const char *const *before, uint8_t *output,
+                           const char *argument, const explain_wrapper *wrapper, uint8_t *output,
                            size_t room, size_t *size, ls_text *why);
 
 /* The change that gives the result of the other side than the one that the plain run agrees with;
