@@ -1,8 +1,8 @@
 """The line of code: twenty pairs of builds of one source (builds.c), which differ in their flags or
-in a constant, and five of which a part is in C++ or Rust. Each pair plays a match between real programs over loopback; then the command that the
-server's report gives as next: is run as it stands, once with the client's build out of reach and
-once with it beside the server's. The report of that command has to begin with the statement that
-is at fault. Prints a table, and k of n.
+in a constant, and five of which a part is in C++ or Rust. Each pair plays a match between real
+programs over loopback; then the command that the server's report gives as next: is run as it
+stands, once with the client's build out of reach and once with it beside the server's. The report
+of that command has to begin with the statement that is at fault. Prints a table, and k of n.
 """
 
 import argparse
