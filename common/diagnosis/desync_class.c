@@ -68,7 +68,9 @@ ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simul
     add_word(bundle, &command);
     if (plugin) {
         ls_text_add(&command, " --sim");
-        add_word(plugin, &command);
+        /* A copy in memory is no file that anybody could name. */
+        bool is_copy = strncmp(plugin, "/proc/", 6) == 0;
+        add_word(is_copy ? "GAME.so" : plugin, &command);
     }
     for (uint32_t i = 0; i < simulation->param_count; i++) {
         if (simulation->params[i].kind == LS_PARAM_FILE) {

@@ -230,6 +230,28 @@ static void name_by_symbol(Dwfl_Module *module, uint64_t address, explain_code_l
              address - start);
 }
 
+/* "blend.arch_haswell": of the variants of a function the one that the processor was given. The
+ * pieces into which a compiler cuts one function are no variants. */
+static void add_variant(Dwfl_Module *module, uint64_t address, explain_code_level *level)
+{
+    static const char *const pieces[] = {".part", ".isra",     ".constprop",
+                                         ".cold", ".lto_priv", ".llvm"};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    const char *variant = name ? strchr(name, '.') : NULL;
+    size_t used = strlen(level->function);
+    if (!variant || variant[1] < 'a' || variant[1] > 'z') {
+        return;
+    }
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        if (strncmp(variant, pieces[i], strlen(pieces[i])) == 0) {
+            return;
+        }
+    }
+    snprintf(level->function + used, sizeof level->function - used, "%s", variant);
+}
+
 uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t instruction,
                                     bool is_return_address, explain_code_level *levels,
                                     uint32_t capacity)
@@ -239,6 +261,9 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
     const debug_place place = module ? find_unit(module, address) : (debug_place){NULL, 0};
     uint32_t used = read_levels(&place, levels, capacity);
     if (used > 0) {
+        if (!levels[used - 1].is_put_into_next) {
+            add_variant(module, address, &levels[used - 1]);
+        }
         return used;
     }
     levels[0] = (explain_code_level){.line = 0};

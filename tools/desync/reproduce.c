@@ -70,8 +70,10 @@ static const change changes[] = {
      .surroundings = LS_RERUN_WITH_OTHER_ADDRESSES},
     {.word = "no-fma",
      .text = "CPU features off (AVX2, AVX-512, FMA)",
-     .cause = "results depend on the CPU: the C library's mathematics takes other code with FMA "
-              "than without; take functions that give the same bits everywhere instead of libm's",
+     .cause =
+         "results depend on the CPU: the C library's mathematics, or functions that the plug-in "
+         "has for some CPUs (target_clones, ifunc), take other instructions with FMA and AVX "
+         "than without; let every CPU take the same",
      .is_harmless = true,
      .variables = {LS_SURROUNDING_NO_CPU_FEATURES}},
     {.word = "flush-to-zero",
