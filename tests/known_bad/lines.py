@@ -18,7 +18,7 @@ import tempfile
 
 import live
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parent / "builds"
 MARK = "/* fault */"
 EVERYWHERE = ["-std=c17", "-O2", "-g", "-shared", "-fPIC", "-fvisibility=hidden",
               "-ffp-contract=off"]
