@@ -1,5 +1,9 @@
 """Windows on x86-64: the programs are built by mingw-w64, and run by wine."""
 
+import pathlib
+import tempfile
+import zipfile
+
 import mixed_match
 import stages
 from stages import ROOT, Failed, run
@@ -12,6 +16,7 @@ ENVIRONMENT = {
     "WINEDLLOVERRIDES": "mscoree,mshtml=",
     "LC_ALL": "C.UTF-8",
 }
+LINUX = ROOT / "build" / "release" / "bin"
 LEAST_SHARE = 0.97  # of the unit tests
 
 
@@ -74,6 +79,57 @@ def play_on_windows():
     return mixed_match.play({"windows": client()}, [wine(BUILD / "bin" / "lockstep-server.exe")])
 
 
+def unpack(folder):
+    """The programs of the zip, in a folder whose name no code page of the West has."""
+    packed = run([ROOT / "tools" / "package" / "windows"]).splitlines()[-1]
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(folder)
+    return next(folder.iterdir())
+
+
+def play_unpacked(programs, folder):
+    """A match whose journal lies at a path of many alphabets, and is verified there."""
+    journals = folder / "Größe 日本 Ω"
+    journals.mkdir()
+    said = mixed_match.play(
+        {"windows": [wine(programs / "lockstep-client.exe")]},
+        [wine(programs / "lockstep-server.exe"), "--journal", journals],
+    )
+    written = list(journals.iterdir())
+    if len(written) != 1:
+        raise Failed(f"{len(written)} journals are in {journals}")
+    for replay in ([wine(programs / "lockstep-replay.exe")], [LINUX / "lockstep-replay"]):
+        run([*replay, "verify", written[0]])
+    return said
+
+
+def play_example(programs, folder):
+    """The game of the SDK, built as its README says, by liblockstep.dll."""
+    sdk = programs / "sdk"
+    for name in ("host", "client"):
+        run(["x86_64-w64-mingw32-gcc-posix", "-o", programs / f"{name}.exe", sdk / f"{name}.c",
+             f"-I{sdk}", sdk / "liblockstep.dll.a"])
+    with mixed_match.programs() as started:
+        host = started.start("host", wine(programs / "host.exe"), "arena", "2", "120")
+        invite = mixed_match.wait_for(started.folder / "host.log", host).splitlines()[0]
+        clients = [started.start(f"client {i}", wine(programs / "client.exe"), invite)
+                   for i in range(2)]
+        ended = [process.wait(mixed_match.PATIENCE_S) for process in (*clients, host)]
+        over = {started.words(f"client {i}").splitlines()[-1] for i in range(2)}
+    if any(ended) or len(over) != 1 or "over at tick 120" not in next(iter(over)):
+        raise Failed(f"ended with {ended}: {over}")
+    return next(iter(over))
+
+
+def play_zip():
+    stages.build("release", "lockstep-server", "lockstep-client", "lockstep-netcond",
+                 "lockstep-replay")
+    with tempfile.TemporaryDirectory(suffix="-größe-日本") as name:
+        folder = pathlib.Path(name)
+        programs = unpack(folder)
+        return f"{play_unpacked(programs, folder)}; liblockstep.dll: " + play_example(programs, folder)
+
+
 def play(report):
     report.stage("libraries", make_libraries)
     report.stage("build", build, needs=["libraries"])
@@ -81,3 +137,4 @@ def play(report):
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
+    report.stage("zip", play_zip, needs=["build"])
