@@ -1,4 +1,5 @@
-"""Programs of all platforms in one match: a server and a client of this machine, clients of others."""
+"""Programs of all platforms in one match: a server and a client of this machine, and clients of
+others."""
 
 import arm64
 import mixed_match

@@ -127,7 +127,8 @@ def play_zip():
     with tempfile.TemporaryDirectory(suffix="-größe-日本") as name:
         folder = pathlib.Path(name)
         programs = unpack(folder)
-        return f"{play_unpacked(programs, folder)}; liblockstep.dll: " + play_example(programs, folder)
+        said = play_unpacked(programs, folder)
+        return f"{said}; liblockstep.dll: {play_example(programs, folder)}"
 
 
 def play(report):
