@@ -43,6 +43,8 @@ static inline bool ls_socket_fail(void)
 
 /* ---- of each system, in its socket.c ---- */
 
+struct addrinfo;
+
 /* The addresses of a host, for freeaddrinfo; or the number of what failed, and words about it. */
 int ls_socket_find_host(const char *host, struct addrinfo **found, const char **why);
 

@@ -1,7 +1,11 @@
 """Windows on x86-64: the programs are built by mingw-w64, and run by wine."""
 
+import contextlib
 import pathlib
+import shutil
+import sys
 import tempfile
+import time
 import zipfile
 
 import mixed_match
@@ -17,12 +21,13 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
 }
 LINUX = ROOT / "build" / "release" / "bin"
+COLOURS_MIN = 4  # of a match that is drawn
 LEAST_SHARE = 0.97  # of the unit tests
 
 
 def make_libraries():
     run([ROOT / "tools" / "platforms" / "windows-libraries", ROOT / "build" / "windows-libraries"])
-    return "zstd, libuv, libsodium, cJSON, utf8proc of Debian's sources, ENet"
+    return "zstd, libuv, libsodium, cJSON, utf8proc, SDL2 of Debian's sources, ENet"
 
 
 def build():
@@ -31,10 +36,10 @@ def build():
     return f"{len(list((BUILD / 'bin').glob('*.exe')))} programs"
 
 
-def wine(program):
+def wine(program, **more):
     """A command that ends as the program does, for those that start programs by one name."""
-    script = BUILD / (program.stem + "-under-wine")
-    words = " ".join(f"'{name}={value}'" for name, value in ENVIRONMENT.items())
+    script = BUILD / (program.stem + "-under-wine" + "".join(more))
+    words = " ".join(f"'{name}={value}'" for name, value in {**ENVIRONMENT, **more}.items())
     script.write_text(f"#!/bin/sh\nexec env {words} wine '{program}' \"$@\"\n", encoding="utf-8")
     script.chmod(0o755)
     return script
@@ -121,6 +126,37 @@ def play_example(programs, folder):
     return next(iter(over))
 
 
+def show_window():
+    """The window on a screen of its own: what it shows is there, and in the picture it writes."""
+    if not shutil.which("Xvfb"):
+        raise stages.Skipped("Xvfb is missing")
+    sys.path.append(str(ROOT / "tests" / "view"))
+    from screen import Image, Screen
+
+    with mixed_match.programs() as started, contextlib.closing(Screen(started.folder)) as screen:
+        hosting, port = started.serve(mixed_match.SERVER, "--sim", "arena", "--players", "1",
+                                      "--ticks", "600")
+        # Where a program without a screen runs, wine has a desktop that no window is seen on.
+        command = wine(BUILD / "bin" / "lockstep-client.exe", DISPLAY=screen.display,
+                       WINEPREFIX=ROOT / "build" / "wine-window")
+        playing = started.start("client", command, f"127.0.0.1:{port}", "--bot", "1", "--view",
+                                "--screenshot", "shown.png@120")
+        colours = set()
+        while playing.poll() is None:
+            image = screen.shown()
+            colours |= {image.pixel(x, y) for y in range(0, 600, 5) for x in range(0, 800, 5)}
+            time.sleep(0.2)
+        if playing.wait() != 0 or hosting.wait(mixed_match.PATIENCE_S) != 0:
+            raise Failed(started.words("client"))
+        picture = Image.of_png((started.folder / "shown.png").read_bytes())
+    width, height = picture.size
+    drawn = {picture.pixel(x, y) for y in range(0, height, 5) for x in range(0, width, 5)}
+    if len(drawn) < COLOURS_MIN or len(drawn & colours) < COLOURS_MIN:
+        raise Failed(f"{len(colours)} colours on the screen, {len(drawn)} in the picture, "
+                     f"{len(drawn & colours)} in both")
+    return f"{width} x {height}, {len(drawn & colours)} colours of its picture on the screen"
+
+
 def play_zip():
     stages.build("release", "lockstep-server", "lockstep-client", "lockstep-netcond",
                  "lockstep-replay")
@@ -138,4 +174,5 @@ def play(report):
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
+    report.stage("window", show_window, needs=["build"])
     report.stage("zip", play_zip, needs=["build"])
