@@ -421,8 +421,9 @@ static void add_result(const reproducing *made, uint64_t state_hash, explain_rep
 static void add_results(const reproducing *made, const ls_rerun_figures *figures,
                         explain_reproduction *out)
 {
+    bool is_noise_alone = (figures->known & LS_RERUN_REPEATED) != 0; /* and no static's doing */
     add_result(made, figures->fresh, out);
-    if (figures->known & LS_RERUN_AGAIN) {
+    if (figures->known & LS_RERUN_AGAIN && (is_noise_alone || figures->again == figures->fresh)) {
         add_result(made, figures->again, out);
     }
 }
@@ -455,7 +456,9 @@ static void note_known(const reproducing *made, const change *changed, explain_r
     if (figures->known & (is_apart ? LS_RERUN_APART : LS_RERUN_RELOADED)) {
         add_result(made, is_apart ? figures->apart : figures->reloaded, out);
     } else {
-        ls_text_set(&out->why, "it took too long");
+        ls_text_set(&out->why, "%s",
+                    figures->known & LS_RERUN_RACES ? "processes that begin alike differ already"
+                                                    : "it took too long");
     }
 }
 
@@ -470,6 +473,11 @@ static void run_single(reproducing *made, const change *changed, const char *nam
     }
     if (changed == &changes[0]) {
         made->unchanged = figures;
+    }
+    if (figures.known & LS_RERUN_RACES) {
+        out->is_race = true;
+        ls_text_set(&out->why, "another result was seen %u of %u times", (unsigned)figures.apart,
+                    LS_RERUN_TIMES);
     }
     add_result(made, figures.fresh, out);
 }
@@ -594,6 +602,15 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
     explain_agreement unchanged = reproductions->runs[0].agreement;
     if (unchanged == EXPLAIN_AGREES_NOT_RUN) {
         ls_text_set(out, "The ticks could not be run again: %s.", reproductions->runs[0].why.bytes);
+        return;
+    }
+    if (reproductions->runs[0].is_race) {
+        ls_text_set(
+            out,
+            "Nothing needs to be changed for another result: in processes that begin alike "
+            "%s. So it is a race, or chance; lockstep-synctest GAME.so --only still,workers "
+            "repeats it, and a build with -fsanitize=thread names the race.",
+            reproductions->runs[0].why.bytes);
         return;
     }
     explain_agreement wanted =
