@@ -408,10 +408,11 @@ static void fill_prediction(const client *player, const ls_session_report *repor
 
 /* `cause` is NULL when it is not known, and else lives as long as the summary. */
 static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *cause,
-                        ls_summary_desync *desync)
+                        bool is_spectator, ls_summary_desync *desync)
 {
     *desync = (ls_summary_desync){.tick = notice->tick,
                                   .slot = notice->slot,
+                                  .is_spectator = is_spectator,
                                   .server_hash = notice->server_hash,
                                   .client_hash = notice->client_hash};
     if (!cause) {
@@ -467,8 +468,8 @@ static void fill_summary(client *player, ls_summary *summary)
         summary->desync_count = 1;
         const ls_desync_cause *first = player->has_first_cause ? &player->first_cause : NULL;
         const ls_desync_cause *newest = report.has_own_cause ? &report.own_cause : NULL;
-        fill_desync(&player->first_desync, first, &summary->firsts[0]);
-        fill_desync(&report.own_desync, newest, &summary->desyncs[0]);
+        fill_desync(&player->first_desync, first, offer->is_spectator, &summary->firsts[0]);
+        fill_desync(&report.own_desync, newest, offer->is_spectator, &summary->desyncs[0]);
         summary->desyncs[0].times = report.own_desyncs;
         summary->desyncs[0].healed = report.healed;
     }

@@ -181,6 +181,13 @@ static uint32_t items_of(uint32_t items, uint32_t surroundings)
     return found;
 }
 
+/* Making a surrounding equal clears the items that it stands for, but not files: those with an
+ * absolute path stay what they are. */
+static uint32_t items_cleared(uint32_t items, uint32_t surroundings)
+{
+    return items_of(items, surroundings) & ~(UINT32_C(1) << LS_PRINT_FILES);
+}
+
 /* The same file gave two results that each machine repeats. An item that differs is to blame when
  * making it equal changes the result of one machine, or when nobody could make it equal. */
 static void conclude_around(const ls_desync_evidence *server, const ls_desync_evidence *client,
@@ -189,7 +196,7 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
     uint32_t moving = items_of(around, s->moved | c->moved);
-    uint32_t untried = around & ~items_of(around, s->tried & c->tried);
+    uint32_t untried = around & ~items_cleared(around, s->tried & c->tried);
     bool is_around = moving != 0 || untried != 0;
     conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
              LS_DESYNC_CULPRIT_BOTH);
@@ -244,25 +251,32 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
     const char *word = ls_desync_culprit_word(culprit);
     uint32_t company = culprit == LS_DESYNC_CULPRIT_SERVER ? circumstances->with_server
                                                            : circumstances->with_client;
+    bool is_many = circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX;
+    bool is_wide = circumstances->bits > LS_DESYNC_ONE_OFF_BITS_MAX;
     if (company > 0) {
         conclude(out, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
         ls_text_add(&out->why,
                     "run again from the saved state, the %s gets the other side's result, though "
                     "%" PRIu32 " other client%s had the same as the %s in the match",
                     word, company, company == 1 ? "" : "s", word);
-    } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX && circumstances->outside) {
-        conclude(out, LS_DESYNC_CLASS_OUTSIDE, culprit);
+    } else if (is_many || is_wide) {
+        conclude(out, circumstances->outside ? LS_DESYNC_CLASS_OUTSIDE : LS_DESYNC_CLASS_UNKNOWN,
+                 culprit);
         ls_text_add(&out->why,
-                    "run again from the saved state, the %s gets the other side's result, and "
-                    "%" PRIu64 " values differ, more than a flipped bit changes",
-                    word, circumstances->elements);
-    } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX) {
-        conclude(out, LS_DESYNC_CLASS_UNKNOWN, culprit);
-        ls_text_add(&out->why,
-                    "run again, the %s gets the other side's result, and %" PRIu64
-                    " values differ, more than a flipped bit changes: a race, or something outside "
-                    "the saved state that a re-run does not bring back",
-                    word, circumstances->elements);
+                    "run again from the saved state, the %s gets the other side's result, ", word);
+        if (is_many) {
+            ls_text_add(&out->why, "and %" PRIu64 " values differ, more than a flipped bit changes",
+                        circumstances->elements);
+        } else {
+            ls_text_add(&out->why,
+                        "and values that a pass writes differ in %" PRIu32
+                        " bits, more than damaged memory changes",
+                        circumstances->bits);
+        }
+        if (!circumstances->outside) {
+            ls_text_add(&out->why, ": a race, or something outside the saved state that a re-run "
+                                   "does not bring back");
+        }
     } else {
         conclude(out, LS_DESYNC_CLASS_ONE_OFF, culprit);
         ls_text_add(&out->why, "run again, the %s gets the other side's result", word);
