@@ -3,6 +3,7 @@
 #include "lockstep/common/base/case_function.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- surroundings ---- */
 
@@ -42,6 +43,45 @@ LS_CASE_FUNCTION(const char *, ls_desync_class_text, ls_desync_class, LS_DESYNC_
 
 LS_CASE_FUNCTION(const char *, ls_desync_class_next, ls_desync_class, LS_DESYNC_CLASS_MAP,
                  CASE_NEXT, "")
+
+/* A word of a command line, in quotes where a shell would take it for something else. */
+static void add_word(const char *word, ls_text *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:=@%,";
+    const char *quote = word[0] == '\0' || word[strspn(word, plain)] != '\0' ? "'" : "";
+    ls_text_add(out, " %s", quote);
+    for (const char *at = word; *at != '\0'; at++) {
+        if (*at == '\'') {
+            ls_text_add(out, "'\\''");
+        } else {
+            ls_text_add(out, "%c", *at);
+        }
+    }
+    ls_text_add(out, "%s", quote);
+}
+
+ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simulation *simulation)
+{
+    ls_text command = {{0}};
+    ls_text_set(&command, "lockstep-desync explain");
+    add_word(bundle, &command);
+    if (plugin) {
+        ls_text_add(&command, " --sim");
+        /* A copy in memory is no file that anybody could name. */
+        bool is_copy = strncmp(plugin, "/proc/", 6) == 0;
+        add_word(is_copy ? "GAME.so" : plugin, &command);
+    }
+    for (uint32_t i = 0; i < simulation->param_count; i++) {
+        if (simulation->params[i].kind == LS_PARAM_FILE) {
+            ls_text_add(&command, " --param %s=FILE", simulation->params[i].name);
+        }
+    }
+    if (strlen(command.bytes) + 1 == sizeof command.bytes) { /* it was cut */
+        command.bytes[0] = '\0';
+    }
+    return command;
+}
 
 const char *ls_desync_culprit_word(ls_desync_culprit culprit)
 {

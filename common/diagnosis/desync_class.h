@@ -82,6 +82,11 @@ const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
 const char *ls_desync_class_next(ls_desync_class kind);
 
+/* The command that prints the line of code at which the two sides part: for a shell, with the
+ * bundle's path and the plug-in's (NULL: a built-in), and FILE for each file that a parameter
+ * names. Empty when that is longer than a sentence. */
+ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simulation *simulation);
+
 /* In place of the class, and of why, where the values that differ are known already. */
 #define LS_DESYNC_CLASS_OPEN "its class is still being looked for"
 

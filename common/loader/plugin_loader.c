@@ -9,6 +9,8 @@
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/library.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -139,6 +141,42 @@ static ls_status find_simulation(void *library, const char *file, ls_loaded_simu
     return status;
 }
 
+/* Whether the C library of this process was told to do without features of the processor: what a
+ * plug-in chooses by them goes without as well. */
+static bool has_features_off(void)
+{
+    static const char name[] = "GLIBC_TUNABLES=";
+    for (const char *const *variable = ls_machine_variables(); *variable; variable++) {
+        if (strncmp(*variable, name, sizeof name - 1) == 0) {
+            return strstr(*variable, "-AVX2") != NULL;
+        }
+    }
+    return false;
+}
+
+/* A copy of the file in memory, which is changed before the linker asks it which functions to take.
+ * NULL: nothing in it is to be changed. */
+static void *open_without_features(const char *file)
+{
+    char path[LS_LIBRARY_COPY_BYTES];
+    const char *why = NULL;
+    ls_plugin_contents contents;
+    void *library = NULL;
+    if (!ls_plugin_contents_open(file, &contents)) {
+        return NULL;
+    }
+    if (ls_plugin_contents_hide_features(&contents)) {
+        int copy = ls_shared_memory_make("plugin");
+        bool is_written =
+            copy >= 0 && ls_shared_memory_write(copy, contents.bytes, contents.size, 0);
+        copy = is_written ? ls_library_copy_name(copy, path) : copy;
+        library = is_written && copy >= 0 ? ls_library_open(path, &why) : NULL;
+        ls_shared_memory_close(copy);
+    }
+    ls_plugin_contents_close(&contents);
+    return library;
+}
+
 static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
 {
     ls_text fault = {""};
@@ -148,7 +186,8 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
     }
     ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN); /* a library may run code when it is opened */
     const char *reason = "";
-    void *library = ls_library_open(file, &reason);
+    void *library = has_features_off() ? open_without_features(file) : NULL;
+    library = library ? library : ls_library_open(file, &reason);
     ls_plugin_place_leave();
     if (!library) {
         return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, reason);

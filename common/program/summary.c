@@ -117,6 +117,11 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
         add_place(ls_json_append(fields), &desync->places[i]);
     }
     LS_JSON_ADD(json, texts, desync);
+    if (desync->next.bytes[0]) {
+        ls_json_text(json, "next", desync->next.bytes);
+    } else {
+        ls_json_null(json, "next");
+    }
     ls_json_known(json, "values_ms", desync->values_ms > 0, desync->values_ms);
     ls_json_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
     ls_json_known(json, "times", desync->times > 0, desync->times);

@@ -101,6 +101,7 @@ typedef struct ls_summary_desync {
     double values_ms;          /* from the notice to the values */
     double found_ms;           /* from the notice to the whole */
     const char *bundle;        /* path; NULL: none was written */
+    ls_text next;              /* the command that names the line of code; empty: none */
     uint32_t place_count;      /* 0 .. LS_SUMMARY_PLACES_MAX */
     ls_summary_place places[LS_SUMMARY_PLACES_MAX];
 } ls_summary_desync;

@@ -108,7 +108,8 @@ static ls_text differing_of(const room_lines *room, const ls_match_event *event)
 static void log_cause(const room_lines *room, const ls_match_event *event)
 {
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
-    ls_desync_report_log(finding, differing_of(room, event).bytes, room->bundle, room->log);
+    ls_desync_report_log(finding, differing_of(room, event).bytes, room->bundle,
+                         ls_match_config_of(room->match)->simulation, room->log);
 }
 
 /* The whole follows, with its bundle. */
@@ -116,7 +117,7 @@ static void log_values(const room_lines *room, const ls_match_event *event)
 {
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
     if (finding->is_open) {
-        ls_desync_report_log(finding, differing_of(room, event).bytes, NULL, room->log);
+        ls_desync_report_log(finding, differing_of(room, event).bytes, NULL, NULL, room->log);
     }
 }
 
@@ -276,8 +277,8 @@ static const char *path_or_null(const char *path)
 
 /* Adds to the newest one of the slot what the match does not know, and fills in the first. Their
  * texts are borrowed. */
-static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *newest,
-                              ls_summary_desync *first)
+static void summarize_desyncs(const slot_desyncs *desyncs, const ls_simulation *simulation,
+                              ls_summary_desync *newest, ls_summary_desync *first)
 {
     newest->times = desyncs->count;
     newest->bundle = path_or_null(desyncs->bundle);
@@ -288,6 +289,8 @@ static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *ne
         ls_desync_finding_summarize(desyncs->first_finding, first);
     }
     first->bundle = path_or_null(desyncs->first_bundle);
+    newest->next = ls_desync_finding_command(newest->bundle, simulation);
+    first->next = ls_desync_finding_command(first->bundle, simulation);
 }
 
 /* ---- bundles ---- */
@@ -477,7 +480,8 @@ void ls_room_summarize(ls_room *room, ls_summary *summary)
         ls_room_journal_summarize(room->journal, &summary->journal);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
+        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot],
+                          ls_match_config_of(room->match)->simulation, &summary->desyncs[i],
                           &summary->firsts[i]);
     }
     ls_room_begin_lines(room);

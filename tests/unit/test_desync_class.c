@@ -393,3 +393,20 @@ Test(desync_class, every_sentence_has_room_for_all_that_can_differ)
         cr_expect_not_null(strstr(verdict.why.bytes, name), "%s", name);
     }
 }
+
+Test(desync_class, the_command_is_one_that_a_shell_takes_as_it_stands)
+{
+    static const ls_param params[] = {{.name = "speed", .kind = LS_PARAM_INTEGER},
+                                      {.name = "map", .kind = LS_PARAM_FILE}};
+    const ls_simulation plain = {.name = "game"};
+    const ls_simulation with_file = {.name = "game", .params = params, .param_count = 2};
+    char path[LS_TEXT_BYTES_MAX];
+    cr_expect_str_eq(ls_desync_command("b/a.bundle", NULL, &plain).bytes,
+                     "lockstep-desync explain b/a.bundle");
+    cr_expect_str_eq(ls_desync_command("my b/it's.bundle", "./game.so", &with_file).bytes,
+                     "lockstep-desync explain 'my b/it'\\''s.bundle' --sim ./game.so "
+                     "--param map=FILE");
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    cr_expect_str_eq(ls_desync_command(path, NULL, &plain).bytes, "", "a part of one is none");
+}

@@ -62,7 +62,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
         {"processor", "functions of the C library (sin, pow, exp and their kin) give other last "
                       "bits with FMA than without: include lockstep/strict_libm.h, which has them "
                       "with the same bits everywhere, or use fixed point; or the code asks for "
-                      "features of the processor (__builtin_cpu_supports)"},
+                      "features of the processor (__builtin_cpu_supports), or has functions in "
+                      "several variants (target_clones, ifunc), which lint names"},
     [SYNCTEST_PERTURBATION_LIBRARY] =
         {"open in C", "a step depends on what the C language leaves to its library: memcpy of "
                       "memory that overlaps, how much memcmp or strcmp return, or an errno or "

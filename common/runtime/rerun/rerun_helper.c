@@ -54,7 +54,7 @@ bool ls_rerun_helper_is_asked(int argc, char **argv)
 
 /* ---- the pipe ---- */
 
-static bool write_all(const void *bytes, size_t size)
+bool ls_rerun_helper_write(const void *bytes, size_t size)
 {
     return ls_socket_send_all(here.pipe_out, bytes, size) == LS_OK;
 }
@@ -104,7 +104,7 @@ static void on_crash(int number)
                             .is_in_init = !here.rerun,
                             .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
-    (void)write_all(bytes, sizeof bytes);
+    (void)ls_rerun_helper_write(bytes, sizeof bytes);
     _Exit(EXIT_BAD);
 }
 
@@ -751,23 +751,19 @@ static bool write_outcome(const ls_text *failure, apart_process *apart, image_pr
         leave_states(&outcome);
     }
     uint32_t state_bytes = here.order.match.state_bytes;
-    return write_all(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
-           (!outcome.state || write_all(outcome.state, state_bytes)) &&
-           (!outcome.pass_state || write_all(outcome.pass_state, state_bytes));
+    return ls_rerun_helper_write(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
+           (!outcome.state || ls_rerun_helper_write(outcome.state, state_bytes)) &&
+           (!outcome.pass_state || ls_rerun_helper_write(outcome.pass_state, state_bytes));
 }
 
-int ls_rerun_helper_run(void)
+const ls_rerun_order *ls_rerun_helper_begin(const char *argument)
 {
     size_t size = 0;
-    ls_text failure = {{0}};
-    ls_heap_begin_plain(LS_RERUN_HELPER_ARGUMENT);
-    if (!stand_apart()) {
-        return EXIT_BAD;
-    }
-    const uint8_t *bytes = read_request(&size);
+    ls_heap_begin_plain(argument);
+    const uint8_t *bytes = stand_apart() ? read_request(&size) : NULL;
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
-        return EXIT_BAD;
+        return NULL;
     }
     /* The match goes first. Not while this reads: a large state comes in hundreds of pieces, and it
      * would wait for its turn at each. Behind all others the first run of a large state would never
@@ -781,6 +777,15 @@ int ls_rerun_helper_run(void)
         move_addresses();
     }
     fill_heap(&(ls_rerun_figures){0});
+    return &here.order;
+}
+
+int ls_rerun_helper_run(void)
+{
+    ls_text failure = {{0}};
+    if (!ls_rerun_helper_begin(LS_RERUN_HELPER_ARGUMENT)) {
+        return EXIT_BAD;
+    }
     apart_process apart = start_apart();
     ls_crash_signal_watch(on_crash, true);
     image_process image = {.channel = -1};
