@@ -541,7 +541,7 @@ static bool run_watched(void)
         ls_sim_instance_step_watched(instance, &inputs, &passes);
         call_readers(&watched, instance);
     }
-    return write_all(&watched.writes, sizeof watched.writes);
+    return ls_rerun_helper_write(&watched.writes, sizeof watched.writes);
 }
 
 static void add_write(ls_text *out, uint64_t address, uint32_t place)
@@ -580,7 +580,8 @@ static int run_copy(const void *user, int channel)
         }
     }
     const copy_result result = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
-    return failure.bytes[0] == '\0' && write_all(&result, sizeof result) ? EXIT_OK : EXIT_BAD;
+    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result) ? EXIT_OK
+                                                                                     : EXIT_BAD;
 }
 
 /* A copy that crashes says nothing, and neither does the image from then on. */
