@@ -146,6 +146,7 @@ static ls_status configure(synctest_player *player, ls_text *why)
 {
     const synctest_match *match = &player->exchange->match;
     player->config = ls_sim_config_default(&player->simulation);
+    player->config.user = player->simulation.user;
     player->config.seed = match->seed;
     player->config.players = match->players ? match->players : player->config.players;
     if (match->tick_rate_hz != 0) {
