@@ -7,10 +7,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static ls_text player_of(ls_session *session, uint32_t slot)
+/* A spectator is told of itself alone. */
+static ls_text player_of(const ls_session *session, uint32_t slot)
 {
     ls_text player = {{0}};
-    ls_session_add_names(session, UINT32_C(1) << slot, &player);
+    const ls_offer *offer = ls_session_offer(session);
+    if (offer && offer->is_spectator) {
+        ls_text_set(&player, "this spectator");
+    } else {
+        ls_session_add_names(session, UINT32_C(1) << slot, &player);
+    }
     return player;
 }
 

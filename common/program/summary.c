@@ -131,7 +131,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
 static void add_desync(ls_json *json, const ls_summary_desync *desync)
 {
     ls_json_number(json, "tick", desync->tick);
-    ls_json_number(json, "slot", desync->slot);
+    ls_json_known(json, "slot", !desync->is_spectator, desync->slot);
     ls_json_hash(json, "server_hash", desync->server_hash);
     ls_json_hash(json, "client_hash", desync->client_hash);
     ls_json_number(json, "clients_against_server", desync->clients);

@@ -116,6 +116,7 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
     ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
+                                  .is_spectator = slot == summary->player_count,
                                   .server_hash = player->desync_server_hash,
                                   .client_hash = player->desync_client_hash,
                                   .clients = player->desync_clients,
@@ -143,6 +144,8 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
     for (uint32_t slot = 0; slot < summary->player_count; slot++) {
         fill_player(match, slot, &traffic[slot], &summary->players[slot]);
         summary->hashes_compared += summary->players[slot].hashes_compared;
+    }
+    for (uint32_t slot = 0; slot <= summary->player_count; slot++) {
         ls_match_slot player = ls_match_slot_of(match, slot);
         if (player.is_desynced) {
             add_desync(summary, slot, &player, ls_match_desync_of(match, slot),

@@ -40,7 +40,7 @@ struct ls_room {
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
     room_seat *seats;
-    slot_desyncs *desyncs;          /* of each slot */
+    slot_desyncs *desyncs;          /* of each slot, and behind them of a spectator */
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
@@ -62,7 +62,9 @@ static ls_text player_of(const room_lines *room, uint32_t slot)
 {
     ls_text text = {{0}};
     ls_match_slot player = ls_match_slot_of(room->match, slot);
-    if (player.name[0]) {
+    if (slot == ls_match_players(room->match)) {
+        ls_text_set(&text, "spectator %s", player.name);
+    } else if (player.name[0]) {
         ls_text_set(&text, "%s (slot %" PRIu32 ")", player.name, slot);
     } else {
         ls_text_set(&text, "slot %" PRIu32, slot);
@@ -516,8 +518,8 @@ static ls_status create_parts(ls_room *room, const ls_room_opening *opening, ls_
 {
     const ls_allocator *heap = ls_allocator_heap();
     room->seats = ls_allocate_array(heap, room->players, sizeof *room->seats);
-    room->desyncs = ls_allocate_array(heap, room->players, sizeof *room->desyncs);
-    room->slot_lines = ls_allocate_array(heap, room->players, sizeof *room->slot_lines);
+    room->desyncs = ls_allocate_array(heap, room->players + 1, sizeof *room->desyncs);
+    room->slot_lines = ls_allocate_array(heap, room->players + 1, sizeof *room->slot_lines);
     bool are_there = room->seats && room->desyncs && room->slot_lines;
     return are_there ? begin_journal(room, opening, why) : LS_NO_MEMORY;
 }
@@ -559,7 +561,7 @@ void ls_room_destroy(ls_room *room)
         return;
     }
     ls_room_journal_destroy(room->journal);
-    for (uint32_t slot = 0; room->desyncs && slot < room->players; slot++) {
+    for (uint32_t slot = 0; room->desyncs && slot <= room->players; slot++) {
         ls_release(ls_allocator_heap(), room->desyncs[slot].first_finding);
     }
     ls_release(ls_allocator_heap(), room->seats);

@@ -209,8 +209,12 @@ void explain_report_write_html(FILE *file, const explain_report *report)
     ls_html html = ls_html_page(file, text.bytes, style);
     explain_sheet sheet = {.file = file, .html = &html};
     ls_html_begin(&html, "h1");
-    ls_text_set(&text, "Desync of slot %" PRIu32 " (%s) at state %" PRIu32 " ", bundle->slot,
-                bundle->player, bundle->tick);
+    ls_text whose = {"a spectator"};
+    if (bundle->slot < bundle->config.players) {
+        ls_text_set(&whose, "slot %" PRIu32, bundle->slot);
+    }
+    ls_text_set(&text, "Desync of %s (%s) at state %" PRIu32 " ", whose.bytes, bundle->player,
+                bundle->tick);
     ls_html_text(&html, text.bytes);
     ls_html_element(&html, "span", "tag", ls_desync_class_word(bundle->verdict.kind));
     ls_html_end(&html);

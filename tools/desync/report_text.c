@@ -520,10 +520,14 @@ void explain_report_write_text(FILE *file, const explain_report *report)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     explain_sheet sheet = {.file = file};
+    ls_text whose = {"A spectator"};
+    if (bundle->slot < bundle->config.players) {
+        ls_text_set(&whose, "Slot %" PRIu32, bundle->slot);
+    }
     fprintf(file,
-            "%s\nSlot %" PRIu32 " (%s) differs from the server from state %" PRIu32
-            " on, which tick %" PRIu32 " made.\n",
-            report->bundle_path, bundle->slot,
+            "%s\n%s (%s) differs from the server from state %" PRIu32 " on, which tick %" PRIu32
+            " made.\n",
+            report->bundle_path, whose.bytes,
             bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick, bundle->tick - 1);
     ls_text lines[EXPLAIN_LINE_TEXTS];
     uint32_t count = explain_line_text(report->line, report->evidence, lines);

@@ -448,8 +448,9 @@ static void add_result(const reproducing *made, const explain_variation *run, ui
 static void add_results(const reproducing *made, const explain_variation *run,
                         const ls_rerun_figures *figures, explain_reproduction *out)
 {
+    bool is_noise_alone = (figures->known & LS_RERUN_REPEATED) != 0; /* and no static's doing */
     add_result(made, run, figures->fresh, out);
-    if ((figures->known & LS_RERUN_AGAIN) && run->noise == 0) {
+    if (figures->known & LS_RERUN_AGAIN && (is_noise_alone || figures->again == figures->fresh)) {
         add_result(made, run, figures->again, out);
     }
 }
@@ -485,7 +486,9 @@ static void note_known(const reproducing *made, const change *changed, explain_r
         add_result(made, is_apart ? &apart : &(explain_variation){0},
                    is_apart ? figures->apart : figures->reloaded, out);
     } else {
-        ls_text_set(&out->why, "it took too long");
+        ls_text_set(&out->why, "%s",
+                    figures->known & LS_RERUN_RACES ? "processes that begin alike differ already"
+                                                    : "it took too long");
     }
 }
 
@@ -500,6 +503,11 @@ static void run_single(reproducing *made, const change *changed, const char *nam
     }
     if (changed == &changes[0]) {
         made->unchanged = figures;
+    }
+    if (figures.known & LS_RERUN_RACES) {
+        out->is_race = true;
+        ls_text_set(&out->why, "another result was seen %u of %u times", (unsigned)figures.apart,
+                    LS_RERUN_TIMES);
     }
     add_result(made, &run, figures.fresh, out);
 }
@@ -631,6 +639,15 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
     explain_agreement unchanged = reproductions->runs[0].agreement;
     if (unchanged == EXPLAIN_AGREES_NOT_RUN) {
         ls_text_set(out, "The ticks could not be run again: %s.", reproductions->runs[0].why.bytes);
+        return;
+    }
+    if (reproductions->runs[0].is_race) {
+        ls_text_set(
+            out,
+            "Nothing needs to be changed for another result: in processes that begin alike "
+            "%s. So it is a race, or chance; lockstep-synctest GAME.so --only still,workers "
+            "repeats it, and a build with -fsanitize=thread names the race.",
+            reproductions->runs[0].why.bytes);
         return;
     }
     const char *side = other_side_of(reproductions) == EXPLAIN_AGREES_CLIENT ? "client" : "server";

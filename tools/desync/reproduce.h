@@ -25,9 +25,10 @@ typedef struct explain_reproduction {
     explain_agreement agreement; /* of all results, the one that tells most; NOT_RUN with why */
     uint32_t results;            /* that there are */
     uint32_t other_results;      /* of them, those that nothing changed does not get */
-    bool has_report;             /* of a sanitizer, which is `why` */
-    explain_variation run;       /* that gave `agreement`; no name: there is none of its own */
-    ls_text why;                 /* it was not run, or what else came out */
+    bool is_race;          /* the same in processes that begin alike comes out in several ways */
+    bool has_report;       /* of a sanitizer, which is `why` */
+    explain_variation run; /* that gave `agreement`; no name: there is none of its own */
+    ls_text why;           /* it was not run, or what else came out */
 } explain_reproduction;
 
 typedef struct explain_reproductions {

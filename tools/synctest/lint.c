@@ -2,9 +2,9 @@
 #include "lockstep/tools/synctest/lint.h"
 
 #include "lockstep/common/loader/plugin_contents.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/tools/synctest/lint_rules.h"
-#include "lockstep/tools/synctest/statics.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -813,9 +813,9 @@ static bool find_name(const char *path, const symbol_query *query, char *name, s
 
 bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
-    bool is_threads = address & SYNCTEST_STATICS_THREAD_LOCAL;
+    bool is_threads = address & LS_PLUGIN_STATICS_THREAD_LOCAL;
     const symbol_query query = {.type = is_threads ? STT_TLS : STT_OBJECT,
-                                .address = address & ~SYNCTEST_STATICS_THREAD_LOCAL};
+                                .address = address & ~LS_PLUGIN_STATICS_THREAD_LOCAL};
     return find_name(path, &query, name, capacity);
 }
 

@@ -54,6 +54,9 @@ int ls_socket_open(const ls_endpoint *like, int type)
     int family = ls_socket_family_of(like);
     int made = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int off = 0;
+    if (made >= 0 && SOCK_NONBLOCK == 0) {
+        (void)ls_socket_make_ready(made);
+    }
     if (made >= 0 && family == AF_INET6) {
         (void)setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
