@@ -1,5 +1,5 @@
 /* Font file: finds a font of even width on this machine, and reads none. The only module that knows
- * fontconfig. */
+ * fontconfig; font_file_none.c does without. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
 #define LOCKSTEP_CLIENT_WINDOW_FONT_FILE_H
 

@@ -119,6 +119,7 @@ static ls_status open_device(ls_loudspeaker *loudspeaker, ls_text *why)
                             .samples = BUFFER_FRAMES,
                             .callback = mix,
                             .userdata = loudspeaker};
+    SDL_SetMainReady();
     if (SDL_InitSubSystem(SDL_INIT_AUDIO) != 0) {
         return ls_fail(LS_IO, why, "there is no audio device here: %s", SDL_GetError());
     }

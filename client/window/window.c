@@ -155,6 +155,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "1");
     SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
+    SDL_SetMainReady();
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
         return ls_fail(LS_IO, why,
                        "there is no screen for a window here: %s (--view=text needs none)",

@@ -101,7 +101,7 @@ ADAPTERS = {
     "aclapi.h": ("common/system/windows/*",),
     "conio.h": ("common/system/windows/*",),
     "direct.h": ("common/system/windows/*",),
-    "io.h": ("common/system/windows/*",),
+    "io.h": ("common/system/windows/*", "tests/support/plain_tests_windows.c"),
     "mswsock.h": ("common/system/windows/*",),
     "psapi.h": ("common/system/windows/*",),
     "sddl.h": ("common/system/windows/*",),
@@ -136,7 +136,8 @@ ADAPTERS = {
     "microhttpd.h": ("server/control/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c",),
-    "SDL2/*": ("client/window/loudspeaker.c", "client/window/window.c"),
+    "SDL2/*": ("client/window/font_file_none.c", "client/window/loudspeaker.c",
+               "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
     # Of whoever is given the installed header alone.
     "lockstep.h": ("docs/examples/*", "tools/bindings/*"),

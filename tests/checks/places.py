@@ -26,7 +26,8 @@ MACHINE_PATHS = re.compile(r"(?<![\w.])/(work|tmp/w" r"t|home/\w+|root|Users/\w+
 PUBLIC_HOSTS = re.compile(
     r"(^|\.)(github\.com|debian\.org|ietf\.org|rfc-editor\.org|wikipedia\.org|gafferongames\.com"
     r"|cmake\.org|llvm\.org|gnu\.org|pcg-random\.org|arxiv\.org|doi\.org|xxhash\.com|bespin\.org"
-    r"|libuv\.org|agones\.dev|enet\.bespin\.org|example\.(com|org|net)|localhost|w3\.org)$"
+    r"|libuv\.org|agones\.dev|enet\.bespin\.org|example\.(com|org|net)|localhost|w3\.org"
+    r"|schemas\.microsoft\.com)$"
 )
 HOST = re.compile(r"\b(?:https?|ftp|ssh|git)://(?:[^\s/@]+@)?([\w.-]+)")
 ADDRESS = re.compile(r"(?<![\w.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\w.])")

@@ -65,7 +65,7 @@ BANNED = (
         r"\b(secure_)?getenv\b",
         PRODUCT,
         ("common/program/console.c", "common/program/server_identity.c",
-         "common/system/posix/private_file.c", "common/system/windows/private_file.c",
+         "common/system/private_file.c",
          "server/control/agones.c"),
         "the console alone asks what the terminal can do, the identity where files are kept, "
         "private files where credentials are, and Agones names its port in no other way",

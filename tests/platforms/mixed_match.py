@@ -44,9 +44,9 @@ class Programs:
     def words(self, name):
         return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
-    def serve(self, *arguments):
+    def serve(self, server, *arguments):
         """The server's port, of whom it starts."""
-        process = self.start("server", NATIVE / "lockstep-server", "--bind", "127.0.0.1", "--port",
+        process = self.start("server", *server, "--bind", "127.0.0.1", "--port",
                              "0", "--port-file", "port", "--find", "off", "--bundle-dir", "none",
                              "--json", "server.json", *arguments)
         return process, wait_for(self.folder / "port", process)
@@ -67,16 +67,19 @@ def programs():
             started.end()
 
 
-def play(clients, sim="arena"):
+SERVER = (NATIVE / "lockstep-server",)
+
+
+def play(clients, server=SERVER, sim="arena"):
     """`clients`: name -> command of a foreign lockstep-client. Returns what was found."""
     with programs() as started:
-        server, port = started.serve("--sim", sim, "--players", str(1 + len(clients)), "--ticks",
-                                     str(TICKS))
+        hosting, port = started.serve(server, "--sim", sim, "--players", str(1 + len(clients)),
+                                      "--ticks", str(TICKS))
         conditioner = started.start("netcond", NATIVE / "lockstep-netcond", f"127.0.0.1:{port}",
                                     "--listen", "127.0.0.1", "--port", "0", "--port-file",
                                     "netcond-port", "--seed", "1", *LOSS)
         behind = wait_for(started.folder / "netcond-port", conditioner)
-        players = {"server": server}
+        players = {"server": hosting}
         native = ["--sim", sim] if sim != "arena" else []
         commands = {"this": [NATIVE / "lockstep-client", f"127.0.0.1:{port}", *native]}
         for name, command in clients.items():
@@ -103,7 +106,7 @@ def play(clients, sim="arena"):
 def refuse(client, sim_here, words):
     """A foreign client is refused, and both sides say so in these words."""
     with programs() as started:
-        server, port = started.serve("--sim", sim_here, "--players", "2", "--ticks", "60")
+        server, port = started.serve(SERVER, "--sim", sim_here, "--players", "2", "--ticks", "60")
         process = started.start("client", *client, f"127.0.0.1:{port}", "--bot", "1",
                                 "--connect-wait", "0")
         try:

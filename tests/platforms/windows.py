@@ -1,34 +1,33 @@
 """Windows on x86-64: the programs are built by mingw-w64, and run by wine."""
 
 import contextlib
-import os
 import pathlib
-import re
-import subprocess
+import shutil
+import sys
 import tempfile
 import time
+import zipfile
 
+import mixed_match
 import stages
 from stages import ROOT, Failed, run
 
 BUILD = ROOT / "build" / "windows"
-# Wine has a place of its own, and shows no windows about what it lacks.
+# Wine has a place of its own, shows no windows about what it lacks, and keeps letters as they are.
 ENVIRONMENT = {
-    **os.environ,
     "WINEPREFIX": str(ROOT / "build" / "wine"),
     "WINEDEBUG": "-all",
     "WINEDLLOVERRIDES": "mscoree,mshtml=",
+    "LC_ALL": "C.UTF-8",
 }
 LINUX = ROOT / "build" / "release" / "bin"
-TICKS = 600
-LOSS_PERCENT = 5
-SECONDS_MAX = 300
+COLOURS_MIN = 4  # of a match that is drawn
 LEAST_SHARE = 0.97  # of the unit tests
 
 
 def make_libraries():
     run([ROOT / "tools" / "platforms" / "windows-libraries", ROOT / "build" / "windows-libraries"])
-    return "zstd, libuv, libsodium, cJSON, utf8proc of Debian's sources, ENet"
+    return "zstd, libuv, libsodium, cJSON, utf8proc, SDL2 of Debian's sources, ENet"
 
 
 def build():
@@ -37,10 +36,11 @@ def build():
     return f"{len(list((BUILD / 'bin').glob('*.exe')))} programs"
 
 
-def wine(program):
+def wine(program, **more):
     """A command that ends as the program does, for those that start programs by one name."""
-    script = BUILD / (program.stem + "-under-wine")
-    script.write_text(f"#!/bin/sh\nexec wine '{program}' \"$@\"\n", encoding="utf-8")
+    script = BUILD / (program.stem + "-under-wine" + "".join(more))
+    words = " ".join(f"'{name}={value}'" for name, value in {**ENVIRONMENT, **more}.items())
+    script.write_text(f"#!/bin/sh\nexec env {words} wine '{program}' \"$@\"\n", encoding="utf-8")
     script.chmod(0o755)
     return script
 
@@ -53,7 +53,7 @@ def compare_golden():
          f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/tools/platforms/windows.cmake"])
     run(["nice", "cmake", "--build", folder, "--target", "golden"])
     script = wine(folder / "tests" / "golden" / "golden.exe")
-    run([ROOT / "tools" / "platform-matrix", "--check-program", script], env=ENVIRONMENT)
+    run([ROOT / "tools" / "platform-matrix", "--check-program", script])
     values = (ROOT / "tests" / "golden" / "golden_values.txt").read_text(encoding="ascii")
     return f"{sum(1 for line in values.splitlines() if line and line[0] != '#')} values"
 
@@ -61,8 +61,7 @@ def compare_golden():
 def run_unit_tests():
     """One program has them all; its lines say how each ended."""
     stages.build("windows", "unit_tests")
-    program = BUILD / "tests" / "platforms" / "unit_tests.exe"
-    lines = run(["wine", program], env=ENVIRONMENT).splitlines()
+    lines = run([wine(BUILD / "tests" / "platforms" / "unit_tests.exe")]).splitlines()
     failed = [line for line in lines if line.startswith("[FAIL]")]
     passed = sum(1 for line in lines if line.startswith("[PASS]"))
     words = "\n".join([f"{passed} of {passed + len(failed)} passed", *failed])
@@ -71,78 +70,101 @@ def run_unit_tests():
     return words
 
 
-@contextlib.contextmanager
-def started(words, log):
-    """A program beside this one, which is ended when it is not needed any more."""
-    with open(log, "wb") as file:
-        process = subprocess.Popen([str(word) for word in words], stdout=file, stderr=file,
-                                   stdin=subprocess.DEVNULL, env=ENVIRONMENT)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
-
-
-def port_in(path):
-    """The port that a program writes once it is bound."""
-    end = time.monotonic() + SECONDS_MAX
-    while not (path.exists() and path.read_text(encoding="ascii").strip()):
-        if time.monotonic() > end:
-            raise Failed(f"{path.name} is not written")
-        time.sleep(0.1)
-    return path.read_text(encoding="ascii").strip()
-
-
-def judge(folder, ended):
-    """What the server says: every hash of both clients was compared, and none differs."""
-    said = (folder / "server").read_text(encoding="utf-8")
-    words = re.search(r"(\d+) ticks, (\d+) hashes compared, (\d+) differences", said)
-    if not words or any(code != 0 for code in ended) or int(words[3]) != 0:
-        logs = (path.read_text(encoding="utf-8", errors="replace")[-800:]
-                for path in sorted(folder.iterdir()))
-        raise Failed(f"ended with {ended}\n" + "\n".join(logs))
-    if int(words[1]) < TICKS or int(words[2]) < 2 * TICKS:
-        raise Failed(f"too little was compared: {words[0]}")
-    return words[0]
-
-
-def play_match(server, clients):
-    """A match over UDP; each client's way loses datagrams."""
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as running:
-        folder = pathlib.Path(name)
-
-        def start(log, *words):
-            return running.enter_context(started(words, folder / log))
-
-        hosting = start("server", *server, "--sim", "arena", "--players", len(clients), "--ticks",
-                        TICKS, "--bind", "127.0.0.1", "--port", 0, "--port-file",
-                        folder / "port", "--timeout", 20000)
-        port = port_in(folder / "port")
-        start("network", LINUX / "lockstep-netcond", f"127.0.0.1:{port}", "--port", 0,
-              "--port-file", folder / "way", "--loss", LOSS_PERCENT)
-        way = port_in(folder / "way")
-        playing = [start(f"client {i}", *client, "--bot", i + 1, f"127.0.0.1:{way}")
-                   for i, client in enumerate(clients)]
-        ended = [process.wait(SECONDS_MAX) for process in (*playing, hosting)]
-        return judge(folder, ended)
-
-
-def windows(name):
-    return ["wine", BUILD / "bin" / f"{name}.exe"]
+def client():
+    return [wine(BUILD / "bin" / "lockstep-client.exe")]
 
 
 def play_on_linux():
     """A client of Windows and one of Linux, by a server of Linux."""
-    return play_match([LINUX / "lockstep-server"],
-                      [windows("lockstep-client"), [LINUX / "lockstep-client"]])
+    return mixed_match.play({"windows": client()})
 
 
 def play_on_windows():
     """The same by a server of Windows."""
-    return play_match(windows("lockstep-server"),
-                      [windows("lockstep-client"), [LINUX / "lockstep-client"]])
+    return mixed_match.play({"windows": client()}, [wine(BUILD / "bin" / "lockstep-server.exe")])
+
+
+def unpack(folder):
+    """The programs of the zip, in a folder whose name no code page of the West has."""
+    packed = run([ROOT / "tools" / "package" / "windows"]).splitlines()[-1]
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(folder)
+    return next(folder.iterdir())
+
+
+def play_unpacked(programs, folder):
+    """A match whose journal lies at a path of many alphabets, and is verified there."""
+    journals = folder / "Größe 日本 Ω"
+    journals.mkdir()
+    said = mixed_match.play(
+        {"windows": [wine(programs / "lockstep-client.exe")]},
+        [wine(programs / "lockstep-server.exe"), "--journal", journals],
+    )
+    written = list(journals.iterdir())
+    if len(written) != 1:
+        raise Failed(f"{len(written)} journals are in {journals}")
+    for replay in ([wine(programs / "lockstep-replay.exe")], [LINUX / "lockstep-replay"]):
+        run([*replay, "verify", written[0]])
+    return said
+
+
+def play_example(programs, folder):
+    """The game of the SDK, built as its README says, by liblockstep.dll."""
+    sdk = programs / "sdk"
+    for name in ("host", "client"):
+        run(["x86_64-w64-mingw32-gcc-posix", "-o", programs / f"{name}.exe", sdk / f"{name}.c",
+             f"-I{sdk}", sdk / "liblockstep.dll.a"])
+    with mixed_match.programs() as started:
+        host = started.start("host", wine(programs / "host.exe"), "arena", "2", "120")
+        invite = mixed_match.wait_for(started.folder / "host.log", host).splitlines()[0]
+        clients = [started.start(f"client {i}", wine(programs / "client.exe"), invite)
+                   for i in range(2)]
+        ended = [process.wait(mixed_match.PATIENCE_S) for process in (*clients, host)]
+        over = {started.words(f"client {i}").splitlines()[-1] for i in range(2)}
+    if any(ended) or len(over) != 1 or "over at tick 120" not in next(iter(over)):
+        raise Failed(f"ended with {ended}: {over}")
+    return next(iter(over))
+
+
+def show_window():
+    """The window on a screen of its own: what it shows is there, and in the picture it writes."""
+    if not shutil.which("Xvfb"):
+        raise stages.Skipped("Xvfb is missing")
+    sys.path.append(str(ROOT / "tests" / "view"))
+    from screen import Image, Screen
+
+    with mixed_match.programs() as started, contextlib.closing(Screen(started.folder)) as screen:
+        hosting, port = started.serve(mixed_match.SERVER, "--sim", "arena", "--players", "1",
+                                      "--ticks", "600")
+        # Where a program without a screen runs, wine has a desktop that no window is seen on.
+        command = wine(BUILD / "bin" / "lockstep-client.exe", DISPLAY=screen.display,
+                       WINEPREFIX=ROOT / "build" / "wine-window")
+        playing = started.start("client", command, f"127.0.0.1:{port}", "--bot", "1", "--view",
+                                "--screenshot", "shown.png@120")
+        colours = set()
+        while playing.poll() is None:
+            image = screen.shown()
+            colours |= {image.pixel(x, y) for y in range(0, 600, 5) for x in range(0, 800, 5)}
+            time.sleep(0.2)
+        if playing.wait() != 0 or hosting.wait(mixed_match.PATIENCE_S) != 0:
+            raise Failed(started.words("client"))
+        picture = Image.of_png((started.folder / "shown.png").read_bytes())
+    width, height = picture.size
+    drawn = {picture.pixel(x, y) for y in range(0, height, 5) for x in range(0, width, 5)}
+    if len(drawn) < COLOURS_MIN or len(drawn & colours) < COLOURS_MIN:
+        raise Failed(f"{len(colours)} colours on the screen, {len(drawn)} in the picture, "
+                     f"{len(drawn & colours)} in both")
+    return f"{width} x {height}, {len(drawn & colours)} colours of its picture on the screen"
+
+
+def play_zip():
+    stages.build("release", "lockstep-server", "lockstep-client", "lockstep-netcond",
+                 "lockstep-replay")
+    with tempfile.TemporaryDirectory(suffix="-größe-日本") as name:
+        folder = pathlib.Path(name)
+        programs = unpack(folder)
+        said = play_unpacked(programs, folder)
+        return f"{said}; liblockstep.dll: {play_example(programs, folder)}"
 
 
 def play(report):
@@ -152,3 +174,5 @@ def play(report):
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
+    report.stage("window", show_window, needs=["build"])
+    report.stage("zip", play_zip, needs=["build"])

@@ -1,7 +1,7 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/socket_address.h"
 #include "lockstep/protocol/discovery/discovery.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 #include "lockstep/common/system/endpoint_text.h"
 
-#include <arpa/inet.h>
+#include "lockstep/common/system/socket_address.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 

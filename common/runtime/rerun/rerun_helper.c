@@ -711,7 +711,8 @@ static void use_image(image_process *image, ls_rerun_outcome *outcome)
             repeat_noise(image, figures);
         }
     }
-    if (figures->known & LS_RERUN_RELOADED) {
+    const uint64_t half_ns = here.order.time_max_ms * LS_NS_PER_MS / 2;
+    if (figures->known & LS_RERUN_RELOADED && elapsed_ns() < half_ns) {
         name_writes(image, &outcome->outside);
     }
     ls_child_process_kill(&image->process);

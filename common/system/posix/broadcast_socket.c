@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/broadcast_socket.h"
 
-#include "lockstep/common/system/posix/socket_address.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/socket_address.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
@@ -18,18 +18,13 @@ static struct sockaddr_in place(uint32_t address, uint16_t port)
     return made;
 }
 
-static bool set(int descriptor, int level, int option)
-{
-    int on = 1;
-    return setsockopt(descriptor, level, option, &on, sizeof on) == 0;
-}
-
 ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
 {
     const ls_endpoint any = ls_endpoint_from_ipv4(INADDR_ANY, port);
     int made = ls_socket_open(&any, SOCK_DGRAM);
-    if (made >= 0 && set(made, SOL_SOCKET, SO_REUSEADDR) && set(made, SOL_SOCKET, SO_BROADCAST) &&
-        set(made, IPPROTO_IP, IP_PKTINFO) && ls_socket_bind(made, &any)) {
+    if (made >= 0 && ls_socket_set(made, SOL_SOCKET, SO_REUSEADDR, 1) &&
+        ls_socket_set(made, SOL_SOCKET, SO_BROADCAST, 1) &&
+        ls_socket_set(made, IPPROTO_IP, IP_PKTINFO, 1) && ls_socket_bind(made, &any)) {
         *descriptor = made;
         return LS_OK;
     }

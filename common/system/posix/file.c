@@ -2,6 +2,7 @@
 #define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/file.h"
 
+#include "lockstep/common/system/file_beside.h"
 #include "lockstep/common/system/posix/parts.h"
 
 #include <dirent.h>
@@ -232,4 +233,38 @@ void ls_folder_close(ls_folder *folder)
     if (folder) {
         closedir((DIR *)folder);
     }
+}
+
+/* ---- parts of files that are made beside their place ---- */
+
+int ls_file_make(const char *path, int rights)
+{
+    bool is_for_all = rights == LS_FILE_OF_ALL;
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, is_for_all ? 0666 : 0600);
+    if (file >= 0 && !is_for_all && fchmod(file, (mode_t)rights) != 0) {
+        int error = errno;
+        close(file);
+        unlink(path);
+        errno = error;
+        return -1;
+    }
+    return file;
+}
+
+/* Another file of that name makes link fail, and gives way to rename. */
+bool ls_file_give_name(const char *beside, const char *path, bool may_replace)
+{
+    if (may_replace) {
+        return rename(beside, path) == 0;
+    }
+    if (link(beside, path) != 0) {
+        return false;
+    }
+    (void)unlink(beside);
+    return true;
+}
+
+bool ls_file_flush(int file)
+{
+    return fsync(file) == 0;
 }

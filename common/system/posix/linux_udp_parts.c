@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/posix/udp_parts.h"
+#include "lockstep/common/system/udp_parts.h"
 
 #include <linux/filter.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/system/posix/udp_parts.h"
+#include "lockstep/common/system/udp_parts.h"
 
 #include <errno.h>
 

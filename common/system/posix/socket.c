@@ -2,19 +2,48 @@
 #include "lockstep/common/system/socket.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/language.h"
-#include "lockstep/common/system/posix/socket_address.h"
+#include "lockstep/common/system/socket_address.h"
+#include "lockstep/common/system/udp_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     LISTEN_BACKLOG = 4096, /* a burst waits in the queue, or its clients ask again after a second */
 };
+
+int ls_socket_find_host(const char *host, struct addrinfo **found, const char **why)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+    int failure = getaddrinfo(host, NULL, &hints, found);
+    *why = failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure);
+    return failure;
+}
+
+int ls_socket_open(const ls_endpoint *like, int type)
+{
+    int family = ls_socket_family_of(like);
+    int made = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made >= 0 && SOCK_NONBLOCK == 0) {
+        (void)ls_socket_make_ready(made);
+    }
+    if (made >= 0 && family == AF_INET6) {
+        (void)ls_socket_set(made, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    }
+    return made;
+}
+
+/* Flags of the descriptor that are not set are off. */
+bool ls_socket_make_ready(int socket)
+{
+    int flags = fcntl(socket, F_GETFL);
+    return flags >= 0 && fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0 &&
+           fcntl(socket, F_SETFD, FD_CLOEXEC) == 0;
+}
 
 ls_status ls_socket_pair(int sockets[2])
 {
@@ -36,24 +65,16 @@ ls_status ls_socket_message_pair(int sockets[2], int buffer_bytes)
         if (SOCK_NONBLOCK == 0) {
             (void)ls_socket_make_ready(sockets[i]);
         }
-        (void)setsockopt(sockets[i], SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+        (void)ls_socket_set(sockets[i], SOL_SOCKET, SO_SNDBUF, buffer_bytes);
     }
     return LS_OK;
 }
 
-void ls_socket_close(int socket)
-{
-    if (socket >= 0) {
-        close(socket);
-    }
-}
-
 int ls_socket_listen(const ls_endpoint *endpoint)
 {
-    const int on = 1;
     int made = ls_socket_open(endpoint, SOCK_STREAM);
     if (made >= 0) {
-        (void)setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        (void)ls_socket_set(made, SOL_SOCKET, SO_REUSEADDR, 1);
     }
     bool is_listening =
         made >= 0 && ls_socket_bind(made, endpoint) && listen(made, LISTEN_BACKLOG) == 0;
@@ -68,27 +89,6 @@ bool ls_socket_listen_ready(int socket, ls_endpoint *own)
 void ls_socket_shut(int socket)
 {
     (void)shutdown(socket, SHUT_RDWR);
-}
-
-bool ls_socket_own(int socket, ls_endpoint *own)
-{
-    ls_socket_address address;
-    if (!ls_socket_address_own(socket, &address)) {
-        return false;
-    }
-    *own = ls_socket_address_endpoint(&address);
-    return true;
-}
-
-bool ls_socket_peer(int socket, ls_endpoint *peer)
-{
-    ls_socket_address address;
-    socklen_t size = sizeof address;
-    if (getpeername(socket, &address.any, &size) != 0) {
-        return false;
-    }
-    *peer = ls_socket_address_endpoint(&address);
-    return true;
 }
 
 static int option_of(int socket, int option)
@@ -187,4 +187,28 @@ ls_status ls_socket_receive_all(int socket, void *bytes, size_t size, uint32_t w
         size -= (size_t)received;
     }
     return LS_OK;
+}
+
+/* ---- parts of udp_socket ---- */
+
+void ls_udp_part_prepare(int socket, bool is_listening)
+{
+    (void)socket;
+    (void)is_listening;
+}
+
+bool ls_udp_descriptor_share(int descriptor)
+{
+    return ls_socket_set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1);
+}
+
+bool ls_udp_part_is_shared(int socket, bool *is_shared)
+{
+    int shared = 0;
+    socklen_t bytes = sizeof shared;
+    if (getsockopt(socket, SOL_SOCKET, SO_REUSEPORT, &shared, &bytes) != 0) {
+        return false;
+    }
+    *is_shared = shared != 0;
+    return true;
 }

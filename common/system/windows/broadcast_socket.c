@@ -1,8 +1,8 @@
 #include "lockstep/common/system/broadcast_socket.h"
 
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/socket_address.h"
 #include "lockstep/common/system/windows/errors.h"
-#include "lockstep/common/system/windows/socket_address.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,20 +18,12 @@ static struct sockaddr_in place(uint32_t address, uint16_t port)
     return made;
 }
 
-static bool set(int descriptor, int option)
-{
-    BOOL on = TRUE;
-    return setsockopt(ls_winsock(descriptor), SOL_SOCKET, option, (const char *)&on, sizeof on) ==
-               0 ||
-           ls_windows_fail();
-}
-
 ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
 {
     const ls_endpoint any = ls_endpoint_from_ipv4(INADDR_ANY, port);
     int made = ls_socket_open(&any, SOCK_DGRAM);
-    if (made >= 0 && set(made, SO_REUSEADDR) && set(made, SO_BROADCAST) &&
-        ls_socket_bind(made, &any)) {
+    if (made >= 0 && ls_socket_set(made, SOL_SOCKET, SO_REUSEADDR, 1) &&
+        ls_socket_set(made, SOL_SOCKET, SO_BROADCAST, 1) && ls_socket_bind(made, &any)) {
         *descriptor = made;
         return LS_OK;
     }
@@ -44,8 +36,8 @@ ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
 static uint32_t list_interfaces(int descriptor, INTERFACE_INFO interfaces[INTERFACES_MAX])
 {
     DWORD bytes = 0;
-    int failure = WSAIoctl(ls_winsock(descriptor), SIO_GET_INTERFACE_LIST, NULL, 0, interfaces,
-                           INTERFACES_MAX * sizeof interfaces[0], &bytes, NULL, NULL);
+    int failure = WSAIoctl(ls_socket_handle_of(descriptor), SIO_GET_INTERFACE_LIST, NULL, 0,
+                           interfaces, INTERFACES_MAX * sizeof interfaces[0], &bytes, NULL, NULL);
     return failure == 0 ? bytes / (uint32_t)sizeof interfaces[0] : 0;
 }
 
@@ -82,8 +74,8 @@ bool ls_broadcast_socket_receive(int descriptor, ls_broadcast_datagram *datagram
     int size = -1;
     do {
         int from_bytes = sizeof from;
-        size = recvfrom(ls_winsock(descriptor), (char *)datagram->bytes, sizeof datagram->bytes, 0,
-                        (struct sockaddr *)&from, &from_bytes);
+        size = recvfrom(ls_socket_handle_of(descriptor), (char *)datagram->bytes,
+                        sizeof datagram->bytes, 0, (struct sockaddr *)&from, &from_bytes);
     } while (size < 0 && WSAGetLastError() == WSAECONNRESET);
     if (size < 0 && WSAGetLastError() == WSAEMSGSIZE) {
         size = sizeof datagram->bytes;
@@ -101,7 +93,7 @@ static bool send_to(int descriptor, uint32_t address, uint16_t port, const uint8
                     size_t size)
 {
     struct sockaddr_in to = place(address, port);
-    return sendto(ls_winsock(descriptor), (const char *)bytes, (int)size, 0,
+    return sendto(ls_socket_handle_of(descriptor), (const char *)bytes, (int)size, 0,
                   (const struct sockaddr *)&to, sizeof to) == (int)size;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <winsock2.h> /* and, in the order that they need, all that stands on it */
+#include <ws2tcpip.h>
 
 /* Sets errno by what GetLastError, or WSAGetLastError, says. False, for the caller's return. */
 bool ls_windows_fail(void);

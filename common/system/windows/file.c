@@ -1,6 +1,7 @@
 #include "lockstep/common/system/file.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/system/file_beside.h"
 #include "lockstep/common/system/windows/errors.h"
 
 #include <direct.h>
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <sddl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -201,4 +203,38 @@ void ls_folder_close(ls_folder *folder)
     if (folder) {
         closedir((DIR *)folder);
     }
+}
+
+/* ---- parts of files that are made beside their place ---- */
+
+/* Rights of its owner, the system and administrators, who may take what they want. */
+#define PRIVATE_RIGHTS "D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)"
+
+int ls_file_make(const char *path, int rights)
+{
+    SECURITY_ATTRIBUTES attributes = {.nLength = sizeof attributes};
+    if (rights != LS_FILE_OF_ALL &&
+        !ConvertStringSecurityDescriptorToSecurityDescriptorA(
+            PRIVATE_RIGHTS, SDDL_REVISION_1, &attributes.lpSecurityDescriptor, NULL)) {
+        (void)ls_windows_fail();
+        return -1;
+    }
+    HANDLE file =
+        CreateFileA(path, GENERIC_WRITE, 0, &attributes, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (file == INVALID_HANDLE_VALUE) {
+        (void)ls_windows_fail();
+    }
+    LocalFree(attributes.lpSecurityDescriptor);
+    return file == INVALID_HANDLE_VALUE ? -1 : _open_osfhandle((intptr_t)file, _O_BINARY);
+}
+
+bool ls_file_give_name(const char *beside, const char *path, bool may_replace)
+{
+    DWORD flags = MOVEFILE_WRITE_THROUGH | (may_replace ? MOVEFILE_REPLACE_EXISTING : 0);
+    return MoveFileExA(beside, path, flags) || ls_windows_fail();
+}
+
+bool ls_file_flush(int file)
+{
+    return _commit(file) == 0;
 }

@@ -4,39 +4,12 @@
 
 #include <aclapi.h>
 #include <errno.h>
-#include <sddl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <windows.h>
 
 enum {
     PATH_BYTES_MAX = LS_PRIVATE_FILE_PATH_BYTES_MAX,
-    NAMES_TRIED = 100,
 };
-
-const char *ls_private_file_path(const char *path, char whole[LS_PRIVATE_FILE_PATH_BYTES_MAX])
-{
-    static const char given[] = LS_PRIVATE_FILE_CREDENTIALS;
-    const size_t size = sizeof given - 1;
-    if (strncmp(path, given, size) != 0) {
-        return path;
-    }
-    const char *folder = getenv(given + 1); /* without its dollar sign */
-    int bytes = folder ? snprintf(whole, PATH_BYTES_MAX, "%s%s", folder, path + size) : -1;
-    return bytes >= 0 && bytes < PATH_BYTES_MAX ? whole : NULL;
-}
-
-bool ls_private_file_look(const char *path, ls_file_facts *out)
-{
-    char whole[PATH_BYTES_MAX];
-    const char *found = ls_private_file_path(path, whole);
-    errno = ENOENT;
-    return found && ls_file_look(found, out);
-}
-
-/* ---- reading ---- */
 
 /* Everybody, and the groups that everybody who uses this machine is in. */
 static bool is_of_many(PSID who)
@@ -130,77 +103,4 @@ ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity
     ls_status status = read_open(file, path, bytes, capacity, size, why);
     CloseHandle(file);
     return status;
-}
-
-/* ---- making ---- */
-
-/* A new file beside `path`, for its owner, the system and administrators, who may take what they
- * want; INVALID_HANDLE_VALUE, with errno. */
-static HANDLE open_new(const char *path, char beside[PATH_BYTES_MAX])
-{
-    SECURITY_ATTRIBUTES rights = {.nLength = sizeof rights};
-    HANDLE file = INVALID_HANDLE_VALUE;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorA(
-            "D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)", SDDL_REVISION_1,
-            &rights.lpSecurityDescriptor, NULL)) {
-        (void)ls_windows_fail();
-        return file;
-    }
-    errno = EEXIST;
-    for (unsigned number = 0;
-         file == INVALID_HANDLE_VALUE && errno == EEXIST && number < NAMES_TRIED; number++) {
-        snprintf(beside, PATH_BYTES_MAX, "%s.part%lu-%u", path, GetCurrentProcessId(), number);
-        file =
-            CreateFileA(beside, GENERIC_WRITE, 0, &rights, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
-        if (file == INVALID_HANDLE_VALUE) {
-            (void)ls_windows_fail();
-        }
-    }
-    LocalFree(rights.lpSecurityDescriptor);
-    return file;
-}
-
-/* It gets its name when it is whole: errno of the failure, 0 for none. */
-static int write_new(const char *path, const uint8_t *bytes, size_t size, bool may_replace)
-{
-    char beside[PATH_BYTES_MAX];
-    DWORD put = 0;
-    HANDLE file = open_new(path, beside);
-    if (file == INVALID_HANDLE_VALUE) {
-        return errno;
-    }
-    bool is_whole =
-        WriteFile(file, bytes, (DWORD)size, &put, NULL) && put == size && FlushFileBuffers(file);
-    int error = is_whole || ls_windows_fail() ? 0 : errno;
-    CloseHandle(file);
-    DWORD flags = MOVEFILE_WRITE_THROUGH | (may_replace ? MOVEFILE_REPLACE_EXISTING : 0);
-    if (error == 0 && !MoveFileExA(beside, path, flags)) {
-        (void)ls_windows_fail();
-        error = errno;
-    }
-    if (error != 0) {
-        (void)DeleteFileA(beside);
-    }
-    return error;
-}
-
-ls_status ls_private_file_make(const char *path, const char *what, const uint8_t *bytes,
-                               size_t size, ls_text *why)
-{
-    int error = write_new(path, bytes, size, false);
-    if (error == 0) {
-        return LS_OK;
-    }
-    return error == EEXIST
-               ? ls_fail(LS_IO, why, "%s is there already, and is not written over", path)
-               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
-}
-
-ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
-                                  size_t size, ls_text *why)
-{
-    int error = write_new(path, bytes, size, true);
-    return error == 0
-               ? LS_OK
-               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
 }

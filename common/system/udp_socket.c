@@ -3,9 +3,9 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/system/posix/socket_address.h"
-#include "lockstep/common/system/posix/udp_parts.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/socket_address.h"
+#include "lockstep/common/system/udp_parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,8 +85,7 @@ static void arrival_clock_init(arrival_clock *clock, int socket)
 {
     *clock = (arrival_clock){0};
 #ifdef SO_TIMESTAMPNS
-    int on = 1;
-    clock->has_stamps = setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
+    clock->has_stamps = ls_socket_set(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 #else
     (void)socket;
 #endif
@@ -144,9 +143,8 @@ static uint64_t arrival_clock_read(const arrival_clock *clock, const struct msgh
 
 static void widen_buffers(int descriptor)
 {
-    int bytes = BUFFER_BYTES;
-    (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    (void)ls_socket_set(descriptor, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
+    (void)ls_socket_set(descriptor, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
 }
 
 static int open_descriptor(const ls_endpoint *like)
@@ -158,12 +156,6 @@ static int open_descriptor(const ls_endpoint *like)
     return descriptor;
 }
 
-bool ls_udp_descriptor_share(int descriptor)
-{
-    int on = 1;
-    return setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0;
-}
-
 int ls_udp_descriptor_listen(const ls_endpoint *endpoint, bool shares_port)
 {
     int descriptor = open_descriptor(endpoint);
@@ -172,6 +164,9 @@ int ls_udp_descriptor_listen(const ls_endpoint *endpoint, bool shares_port)
         ls_endpoint all = ls_endpoint_from_ipv4(INADDR_ANY, endpoint->port);
         return ls_udp_descriptor_listen(&all, shares_port);
     }
+    if (descriptor >= 0) {
+        ls_udp_part_prepare(descriptor, true);
+    }
     bool is_bound = descriptor >= 0 && (!shares_port || ls_udp_descriptor_share(descriptor)) &&
                     ls_socket_bind(descriptor, endpoint);
     return is_bound ? descriptor : ls_socket_give_up(descriptor);
@@ -179,17 +174,14 @@ int ls_udp_descriptor_listen(const ls_endpoint *endpoint, bool shares_port)
 
 bool ls_udp_descriptor_ready(int descriptor, ls_endpoint *own, bool *is_shared)
 {
-    int shared = 0;
-    socklen_t bytes = sizeof shared;
     if (ls_socket_kind_of(descriptor) != LS_SOCKET_DATAGRAMS || !ls_socket_own(descriptor, own) ||
-        getsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &shared, &bytes) != 0) {
+        !ls_udp_part_is_shared(descriptor, is_shared)) {
         return false;
     }
     if (own->port == 0) {
         errno = EADDRNOTAVAIL;
         return false;
     }
-    *is_shared = shared != 0;
     widen_buffers(descriptor);
     return ls_socket_make_ready(descriptor);
 }
@@ -282,7 +274,7 @@ static bool connect_to(int descriptor, const ls_endpoint *endpoint)
 {
     ls_socket_address address;
     socklen_t bytes = ls_socket_address_of(endpoint, ls_socket_family_of(endpoint), &address);
-    return connect(descriptor, &address.any, bytes) == 0;
+    return connect(ls_socket_handle_of(descriptor), &address.any, bytes) == 0 || ls_socket_fail();
 }
 
 /* Asked of another socket: this one goes on as it is unless there is something to gain. */
@@ -298,7 +290,7 @@ static bool reroute(ls_datagram_socket *base)
     ls_socket_close(probe);
     if (is_other) {
         ls_socket_address none = {.any.sa_family = AF_UNSPEC};
-        (void)connect(socket->descriptor, &none.any, sizeof none);
+        (void)connect(ls_socket_handle_of(socket->descriptor), &none.any, sizeof none);
         (void)connect_to(socket->descriptor, &socket->server);
     }
     return is_other;
@@ -319,6 +311,7 @@ ls_status ls_udp_socket_connect(const ls_endpoint *endpoint, const ls_allocator 
     made->family = ls_socket_family_of(endpoint);
     made->is_connected = true;
     made->server = *endpoint;
+    ls_udp_part_prepare(descriptor, false);
     arrival_clock_init(&made->arrivals, made->descriptor);
     ls_endpoint own;
     if (!connect_to(made->descriptor, endpoint) || !ls_socket_own(made->descriptor, &own)) {

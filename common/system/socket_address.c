@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/posix/socket_address.h"
+#include "lockstep/common/system/socket_address.h"
+
+#include "lockstep/common/system/socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 socklen_t ls_socket_address_of(const ls_endpoint *endpoint, int family, ls_socket_address *out)
 {
@@ -39,44 +39,55 @@ ls_endpoint ls_socket_address_endpoint(const ls_socket_address *address)
 bool ls_socket_address_own(int socket, ls_socket_address *out)
 {
     socklen_t size = sizeof *out;
-    return getsockname(socket, &out->any, &size) == 0;
+    return getsockname(ls_socket_handle_of(socket), &out->any, &size) == 0 || ls_socket_fail();
+}
+
+bool ls_socket_own(int socket, ls_endpoint *own)
+{
+    ls_socket_address address;
+    if (!ls_socket_address_own(socket, &address)) {
+        return false;
+    }
+    *own = ls_socket_address_endpoint(&address);
+    return true;
+}
+
+bool ls_socket_peer(int socket, ls_endpoint *peer)
+{
+    ls_socket_address address;
+    socklen_t size = sizeof address;
+    if (getpeername(ls_socket_handle_of(socket), &address.any, &size) != 0) {
+        return ls_socket_fail();
+    }
+    *peer = ls_socket_address_endpoint(&address);
+    return true;
 }
 
 bool ls_socket_bind(int socket, const ls_endpoint *endpoint)
 {
     ls_socket_address address;
     socklen_t size = ls_socket_address_of(endpoint, ls_socket_family_of(endpoint), &address);
-    return bind(socket, &address.any, size) == 0;
+    return bind(ls_socket_handle_of(socket), &address.any, size) == 0 || ls_socket_fail();
 }
 
-int ls_socket_open(const ls_endpoint *like, int type)
+bool ls_socket_set(int socket, int level, int option, int value)
 {
-    int family = ls_socket_family_of(like);
-    int made = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int off = 0;
-    if (made >= 0 && SOCK_NONBLOCK == 0) {
-        (void)ls_socket_make_ready(made);
-    }
-    if (made >= 0 && family == AF_INET6) {
-        (void)setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    }
-    return made;
+    return setsockopt(ls_socket_handle_of(socket), level, option, (const char *)&value,
+                      sizeof value) == 0 ||
+           ls_socket_fail();
 }
 
-/* Flags of the descriptor that are not set are off. */
-bool ls_socket_make_ready(int socket)
+void ls_socket_close(int socket)
 {
-    int flags = fcntl(socket, F_GETFL);
-    return flags >= 0 && fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0 &&
-           fcntl(socket, F_SETFD, FD_CLOEXEC) == 0;
+    if (socket >= 0) {
+        closesocket(ls_socket_handle_of(socket));
+    }
 }
 
 int ls_socket_give_up(int socket)
 {
     int error = errno;
-    if (socket >= 0) {
-        close(socket);
-    }
+    ls_socket_close(socket);
     errno = error;
     return -1;
 }

@@ -1,0 +1,224 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/system/output.h"
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/system/file_beside.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PATH_BYTES_MAX = 4096,
+};
+
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+ls_status ls_output_check_path(const char *path, ls_text *why)
+{
+    if (ls_output_part_can_write(path)) {
+        return LS_OK;
+    }
+    return ls_fail(LS_IO, why, "cannot write the summary to %s: %s", name_of(path),
+                   strerror(errno));
+}
+
+ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why)
+{
+    return ls_output_part_can_make_in(path)
+               ? LS_OK
+               : ls_fail(LS_IO, why, "cannot write %s to %s: %s", what, path, strerror(errno));
+}
+
+/* ---- streams ---- */
+
+FILE *ls_output_open(const char *path, ls_output_wait wait)
+{
+    return strcmp(path, "-") == 0 ? stdout : ls_output_part_open(path, wait);
+}
+
+bool ls_output_close(FILE *file)
+{
+    bool has_failed = ferror(file) != 0;
+    bool is_closed = (file == stdout ? fflush(file) : fclose(file)) == 0;
+    errno = is_closed && has_failed ? EIO : errno;
+    return is_closed && !has_failed;
+}
+
+/* ---- writing: all of it, or nothing ---- */
+
+typedef struct written_text {
+    const char *what; /* for the sentence about a failure */
+    const void *bytes;
+    size_t size;
+    const char *end;
+} written_text;
+
+static ls_status refuse(const char *path, const char *what, int error, ls_text *why)
+{
+    return ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, name_of(path),
+                   strerror(error));
+}
+
+/* 0, or the error's number. Closes the file. */
+static int put(FILE *file, const written_text *text)
+{
+    errno = 0;
+    bool is_whole = fwrite(text->bytes, 1, text->size, file) == text->size;
+    is_whole = fputs(text->end, file) != EOF && is_whole;
+    is_whole = fflush(file) == 0 && is_whole;
+    int error = is_whole ? 0 : errno;
+    if (file != stdout && fclose(file) != 0 && is_whole) {
+        is_whole = false;
+        error = errno;
+    }
+    return is_whole ? 0 : error != 0 ? error : EIO;
+}
+
+/* 0 when `beside` holds everything; else the error's number, and nothing is left. */
+static int write_beside(const char *path, int rights, const written_text *text, char *beside,
+                        size_t capacity)
+{
+    int made = ls_file_beside_make(path, rights, beside, capacity);
+    FILE *file = made >= 0 ? fdopen(made, "wb") : NULL;
+    int error = file ? put(file, text) : errno;
+    if (error != 0 && made >= 0) {
+        ls_file_beside_drop(beside);
+    }
+    return error;
+}
+
+/* Pipes, devices, links, and files in folders where no other file can be made. */
+static ls_status write_in_place(const char *path, const written_text *text, ls_text *why)
+{
+    FILE *file = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
+    int error = file ? put(file, text) : errno;
+    return error == 0 ? LS_OK : refuse(path, text->what, error, why);
+}
+
+/* A reader never finds half of a file, and a failure leaves what there was before. */
+static ls_status write_all(const char *path, const written_text *text, ls_text *why)
+{
+    char beside[PATH_BYTES_MAX];
+    int rights = LS_FILE_OF_ALL;
+    if (strcmp(path, "-") == 0 || !ls_output_part_is_replaced(path, &rights)) {
+        return write_in_place(path, text, why);
+    }
+    int error = write_beside(path, rights, text, beside, sizeof beside);
+    if (error == 0 && !ls_file_give_name(beside, path, true)) {
+        error = errno;
+        ls_file_beside_drop(beside);
+    }
+    bool has_no_room_beside = error == EACCES || error == EPERM || error == EBUSY ||
+                              error == EXDEV || error == ENAMETOOLONG;
+    if (rights != LS_FILE_OF_ALL && has_no_room_beside) {
+        return write_in_place(path, text, why);
+    }
+    return error == 0 ? LS_OK : refuse(path, text->what, error, why);
+}
+
+/* "desync.bundle" is number 1, "desync-2.bundle" number 2. False, with errno. */
+static bool number_name(const char *path, unsigned number, char *name, size_t capacity)
+{
+    const char *dot = strrchr(path, '.');
+    dot = dot && strpbrk(dot, LS_OUTPUT_PART_SLASHES) ? NULL : dot;
+    int stem = dot ? (int)(dot - path) : (int)strlen(path);
+    char suffix[16] = "";
+    if (number > 1) {
+        snprintf(suffix, sizeof suffix, "-%u", number);
+    }
+    int bytes = snprintf(name, capacity, "%.*s%s%s", stem, path, suffix, path + stem);
+    if (bytes < 0 || (size_t)bytes >= capacity) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return true;
+}
+
+/* The first name that is not there, made as an empty file that is then replaced. False, with errno.
+ */
+static bool reserve(const char *path, char *name, size_t capacity)
+{
+    for (unsigned number = 1; number <= LS_FILE_NAMES_TRIED; number++) {
+        if (!number_name(path, number, name, capacity)) {
+            return false;
+        }
+        int made = ls_file_make(name, LS_FILE_OF_OWNER);
+        if (made >= 0) {
+            close(made);
+            return true;
+        }
+        if (errno != EEXIST) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void ls_output_new_name(char *path, size_t capacity)
+{
+    char name[PATH_BYTES_MAX];
+    for (unsigned number = 1; number <= LS_FILE_NAMES_TRIED; number++) {
+        if (!number_name(path, number, name, LS_MIN(capacity, sizeof name))) {
+            return;
+        }
+        if (!ls_output_part_is_there(name)) {
+            memcpy(path, name, strlen(name) + 1);
+            return;
+        }
+    }
+}
+
+bool ls_output_has_room(const char *directory, uint64_t bytes)
+{
+    uint64_t free_bytes = 0;
+    uint64_t all = 0;
+    return !ls_output_space(directory, &free_bytes, &all) ||
+           (free_bytes >= LS_OUTPUT_RESERVE_BYTES && free_bytes - LS_OUTPUT_RESERVE_BYTES >= bytes);
+}
+
+ls_status ls_output_write_new(char *path, size_t capacity, const char *what, const void *bytes,
+                              size_t size, ls_text *why)
+{
+    const written_text text = {what, bytes, size, ""};
+    char beside[PATH_BYTES_MAX], name[PATH_BYTES_MAX];
+    int error = write_beside(path, LS_FILE_OF_OWNER, &text, beside, sizeof beside);
+    if (error != 0) {
+        return refuse(path, what, error, why);
+    }
+    bool is_reserved = reserve(path, name, LS_MIN(capacity, sizeof name));
+    if (!is_reserved || !ls_file_give_name(beside, name, true)) {
+        error = errno;
+        unlink(beside);
+        if (is_reserved) {
+            unlink(name);
+        }
+        return refuse(path, what, error, why);
+    }
+    memcpy(path, name, strlen(name) + 1);
+    return LS_OK;
+}
+
+ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
+                                ls_text *why)
+{
+    const written_text text = {what, bytes, size, ""};
+    return write_all(path, &text, why);
+}
+
+ls_status ls_output_write(const char *path, const char *text, ls_text *why)
+{
+    const written_text written = {"summary", text, strlen(text), "\n"};
+    return write_all(path, &written, why);
+}
+
+ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%u", (unsigned)port);
+    const written_text written = {"port", text, strlen(text), "\n"};
+    return write_all(path, &written, why);
+}
