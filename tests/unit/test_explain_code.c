@@ -363,7 +363,7 @@ Test(explain_code, what_was_tried_is_told_when_nothing_gets_the_clients_result)
         cr_expect_str_eq(explained_text(run_of(tried[i]), "agrees_with"), "server", "%s", tried[i]);
         cr_expect_eq(explained_number(run_of(tried[i]), "other_results"), 0);
     }
-    cr_expect_eq(explained_number(run_of("noise"), "results"), 4);
+    cr_expect_gt(explained_number(run_of("noise"), "results"), 4);
     cr_expect_not_null(strstr(text, "none gets the client's result"), "%s", text);
     cr_expect_not_null(strstr(text, "--against FILE.so"));
     cr_expect_not_null(strstr(text, "--sanitized FILE.so"));

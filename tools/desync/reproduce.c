@@ -442,9 +442,7 @@ static void add_result(const reproducing *made, const explain_variation *run, ui
     out->other_results += is_other ? 1 : 0;
 }
 
-/* Several runs of one kind: each result counts, as those of a race differ from run to run. With
- * other noise the first of a process alone, or what a static holds from that would pass for noise.
- */
+/* Several runs of one kind: each result counts, as those of a race differ from run to run. */
 static void add_results(const reproducing *made, const explain_variation *run,
                         const ls_rerun_figures *figures, explain_reproduction *out)
 {
