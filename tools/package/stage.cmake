@@ -59,7 +59,7 @@ License: Unicode
 ${unicode}
 ")
 
-foreach(part IN ITEMS server client tools lib dev common)
+foreach(part IN ITEMS server client window tools lib dev common)
   set(tree ${CPACK_TEMPORARY_DIRECTORY}/${part})
   set(package lockstep-${part})
   if(part STREQUAL "lib")

@@ -28,7 +28,7 @@ endif()
 # Packages of one build belong together.
 set(CPACK_LOCKSTEP_VERSION ${CPACK_DEBIAN_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 set(common "lockstep-common (= ${CPACK_LOCKSTEP_VERSION})")
-foreach(name IN ITEMS SERVER CLIENT TOOLS DEV)
+foreach(name IN ITEMS SERVER CLIENT WINDOW TOOLS DEV)
   set(CPACK_DEBIAN_${name}_PACKAGE_DEPENDS "${common}")
 endforeach()
 string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS

@@ -161,3 +161,11 @@ const char *ls_library_loaded(const char *file_name)
     dl_iterate_phdr(look_at, &wanted);
     return wanted.path;
 }
+
+const char *ls_library_of(const void *bytes)
+{
+    Dl_info found;
+    struct link_map *map = NULL;
+    bool is_found = dladdr1(bytes, &found, (void **)&map, RTLD_DL_LINKMAP) != 0;
+    return is_found && map && map->l_name[0] != '\0' ? map->l_name : NULL;
+}

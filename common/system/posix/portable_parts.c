@@ -160,3 +160,9 @@ const char *ls_library_loaded(const char *file_name)
     (void)file_name;
     return NULL;
 }
+
+const char *ls_library_of(const void *bytes)
+{
+    (void)bytes;
+    return NULL;
+}
