@@ -6,6 +6,8 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/collect.h"
 #include "lockstep/tools/desync/explain.h"
+#include "lockstep/tools/desync/memory_check.h"
+#include "lockstep/tools/desync/write_stream.h"
 
 #include <string.h>
 
@@ -90,6 +92,12 @@ int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
         return ls_rerun_helper_run();
+    }
+    if (explain_memory_helper_is_asked(argc, argv)) {
+        return explain_memory_helper_run(argv);
+    }
+    if (explain_stream_helper_is_asked(argc, argv)) {
+        return explain_stream_helper_run(argv);
     }
     arguments args = {.output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {

@@ -2,18 +2,26 @@
 
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/system/library.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+/* A spectator is told of itself alone. */
 static ls_text player_of(const ls_session *session, uint32_t slot)
 {
     ls_text player = {{0}};
-    ls_session_add_names(session, UINT32_C(1) << slot, &player);
+    const ls_offer *offer = ls_session_offer(session);
+    if (offer && offer->is_spectator) {
+        ls_text_set(&player, "this spectator");
+    } else {
+        ls_session_add_names(session, UINT32_C(1) << slot, &player);
+    }
     return player;
 }
 
 /* `event`: LS_SESSION_EVENT_DESYNC */
-static void log_desync(const ls_session *session, const ls_session_event *event, const ls_log *log)
+static void log_desync(ls_session *session, const ls_session_event *event, const ls_log *log)
 {
     const ls_desync_notice *notice = &event->desync;
     bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
@@ -58,8 +66,34 @@ static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_
     }
 }
 
+ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *cause)
+{
+    char bundle[LS_NAME_BYTES_MAX + 64];
+    const ls_text none = {{0}};
+    const ls_sim_instance *instance = ls_session_instance(session);
+    if (!instance) {
+        return none;
+    }
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    snprintf(bundle, sizeof bundle, "desync-%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle",
+             simulation->name, cause->tick, cause->slot);
+    return ls_desync_command(bundle, ls_library_of(simulation->name), simulation);
+}
+
+static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_level level,
+                     const ls_log *log)
+{
+    ls_text command = ls_desync_lines_command(session, cause);
+    if (command.bytes[0]) {
+        ls_log_line(log, level, "  next: %s", command.bytes);
+        ls_log_line(log, level, "  the server has this bundle");
+    }
+    ls_log_line(log, level, "  %s: %s", command.bytes[0] ? "then" : "next",
+                ls_desync_class_next((ls_desync_class)cause->kind));
+}
+
 /* `event`: LS_SESSION_EVENT_CAUSE */
-static void log_cause(const ls_session *session, const ls_session_event *event, const ls_log *log)
+static void log_cause(ls_session *session, const ls_session_event *event, const ls_log *log)
 {
     const ls_desync_cause *cause = &event->cause;
     ls_log_level level = event->subject == LS_DESYNC_OF_THIS_CLIENT ? LS_LOG_ERROR : LS_LOG_WARNING;
@@ -75,12 +109,11 @@ static void log_cause(const ls_session *session, const ls_session_event *event, 
     }
     if (!ls_desync_cause_is_open(cause)) {
         ls_log_line(log, level, "  %s", cause->why.bytes);
-        ls_log_line(log, level, "  next: %s", ls_desync_class_next((ls_desync_class)cause->kind));
+        log_next(session, cause, level, log);
     }
 }
 
-void ls_desync_lines_log(const ls_session *session, const ls_session_event *event,
-                         const ls_log *log)
+void ls_desync_lines_log(ls_session *session, const ls_session_event *event, const ls_log *log)
 {
     if (event->kind == LS_SESSION_EVENT_DESYNC) {
         log_desync(session, event, log);

@@ -2,6 +2,7 @@
 
 #include "lockstep/client/bots.h"
 #include "lockstep/client/link/client_link.h"
+#include "lockstep/client/link/desync_lines.h"
 #include "lockstep/client/link/seat_file.h"
 #include "lockstep/client/link/session_log.h"
 #include "lockstep/client/program/client_view.h"
@@ -407,11 +408,13 @@ static void fill_prediction(const client *player, const ls_session_report *repor
 }
 
 /* `cause` is NULL when it is not known, and else lives as long as the summary. */
-static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *cause,
-                        ls_summary_desync *desync)
+static void fill_desync(const client *player, const ls_desync_notice *notice,
+                        const ls_desync_cause *cause, ls_summary_desync *desync)
 {
+    const ls_offer *offer = ls_session_offer(player->session);
     *desync = (ls_summary_desync){.tick = notice->tick,
                                   .slot = notice->slot,
+                                  .is_spectator = offer->is_spectator,
                                   .server_hash = notice->server_hash,
                                   .client_hash = notice->client_hash};
     if (!cause) {
@@ -428,6 +431,7 @@ static void fill_desync(const ls_desync_notice *notice, const ls_desync_cause *c
         desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
         desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
         desync->why = cause->why.bytes;
+        desync->next = ls_desync_lines_command(player->session, cause);
     }
     size_t part_bytes = strcspn(cause->field, ".[");
     if (part_bytes > 0 && part_bytes < sizeof desync->places[0].part) {
@@ -467,8 +471,8 @@ static void fill_summary(client *player, ls_summary *summary)
         summary->desync_count = 1;
         const ls_desync_cause *first = player->has_first_cause ? &player->first_cause : NULL;
         const ls_desync_cause *newest = report.has_own_cause ? &report.own_cause : NULL;
-        fill_desync(&player->first_desync, first, &summary->firsts[0]);
-        fill_desync(&report.own_desync, newest, &summary->desyncs[0]);
+        fill_desync(player, &player->first_desync, first, &summary->firsts[0]);
+        fill_desync(player, &report.own_desync, newest, &summary->desyncs[0]);
         summary->desyncs[0].times = report.own_desyncs;
         summary->desyncs[0].healed = report.healed;
     }

@@ -104,7 +104,8 @@ void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 
 static bool is_own_slot(const ls_diagnosis *diagnosis, uint32_t slot)
 {
-    return slot == diagnosis->context->offer.slot && !diagnosis->context->config.is_spectator;
+    /* Spectators are told of themselves alone. */
+    return slot == diagnosis->context->offer.slot || diagnosis->context->config.is_spectator;
 }
 
 /* A notice says whether it is about the server; a cause is about what the newest notice is about,

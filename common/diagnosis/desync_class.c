@@ -3,6 +3,7 @@
 #include "lockstep/common/base/case_function.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- surroundings ---- */
 
@@ -43,6 +44,45 @@ LS_CASE_FUNCTION(const char *, ls_desync_class_text, ls_desync_class, LS_DESYNC_
 LS_CASE_FUNCTION(const char *, ls_desync_class_next, ls_desync_class, LS_DESYNC_CLASS_MAP,
                  CASE_NEXT, "")
 
+/* A word of a command line, in quotes where a shell would take it for something else. */
+static void add_word(const char *word, ls_text *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:=@%,";
+    const char *quote = word[0] == '\0' || word[strspn(word, plain)] != '\0' ? "'" : "";
+    ls_text_add(out, " %s", quote);
+    for (const char *at = word; *at != '\0'; at++) {
+        if (*at == '\'') {
+            ls_text_add(out, "'\\''");
+        } else {
+            ls_text_add(out, "%c", *at);
+        }
+    }
+    ls_text_add(out, "%s", quote);
+}
+
+ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simulation *simulation)
+{
+    ls_text command = {{0}};
+    ls_text_set(&command, "lockstep-desync explain");
+    add_word(bundle, &command);
+    if (plugin) {
+        ls_text_add(&command, " --sim");
+        /* A copy in memory is no file that anybody could name. */
+        bool is_copy = strncmp(plugin, "/proc/", 6) == 0;
+        add_word(is_copy ? "GAME.so" : plugin, &command);
+    }
+    for (uint32_t i = 0; i < simulation->param_count; i++) {
+        if (simulation->params[i].kind == LS_PARAM_FILE) {
+            ls_text_add(&command, " --param %s=FILE", simulation->params[i].name);
+        }
+    }
+    if (strlen(command.bytes) + 1 == sizeof command.bytes) { /* it was cut */
+        command.bytes[0] = '\0';
+    }
+    return command;
+}
+
 const char *ls_desync_culprit_word(ls_desync_culprit culprit)
 {
     switch (culprit) {
@@ -70,10 +110,21 @@ static bool knows(const ls_rerun_figures *figures, uint32_t which)
     return (figures->known & which) == which;
 }
 
+#define RACE_TEXT(seen)                                                                            \
+    "processes that begin alike gave different states for the same ticks from the same snapshot; " \
+    "another result was seen " seen " of 4 times"
+
+/* By how often. */
+static const char *const race_texts[LS_RERUN_TIMES] = {RACE_TEXT("some"), RACE_TEXT("1"),
+                                                       RACE_TEXT("2"), RACE_TEXT("3")};
+
 /* From the surest evidence to the weakest. */
 static symptom symptom_of(const ls_rerun_figures *figures)
 {
     bool is_unstable = knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    if (knows(figures, LS_RERUN_RACES)) {
+        return (symptom){LS_DESYNC_CLASS_RACE, race_texts[figures->apart % LS_RERUN_TIMES]};
+    }
     if (knows(figures, LS_RERUN_APART) && figures->apart != figures->fresh) {
         return (symptom){LS_DESYNC_CLASS_PROCESS,
                          "two processes gave different states for the same ticks from the same "
@@ -119,7 +170,9 @@ static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom cli
 {
     bool is_server = server.kind != LS_DESYNC_CLASS_UNKNOWN;
     bool is_client = client.kind != LS_DESYNC_CLASS_UNKNOWN;
-    symptom shown = is_client ? client : server;
+    bool is_servers_race =
+        server.kind == LS_DESYNC_CLASS_RACE && client.kind != LS_DESYNC_CLASS_RACE;
+    symptom shown = is_client && !is_servers_race ? client : server;
     conclude(out, shown.kind,
              is_server && is_client ? LS_DESYNC_CULPRIT_BOTH
              : is_client            ? LS_DESYNC_CULPRIT_CLIENT
@@ -168,6 +221,13 @@ static uint32_t items_of(uint32_t items, uint32_t surroundings)
     return found;
 }
 
+/* Making a surrounding equal clears the items that it stands for, but not files: those with an
+ * absolute path stay what they are. */
+static uint32_t items_cleared(uint32_t items, uint32_t surroundings)
+{
+    return items_of(items, surroundings) & ~(UINT32_C(1) << LS_PRINT_FILES);
+}
+
 /* The same file gave two results that each machine repeats. An item that differs is to blame when
  * making it equal changes the result of one machine, or when nobody could make it equal. */
 static void conclude_around(const ls_desync_evidence *server, const ls_desync_evidence *client,
@@ -176,7 +236,7 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
     uint32_t moving = items_of(around, s->moved | c->moved);
-    uint32_t untried = around & ~items_of(around, s->tried & c->tried);
+    uint32_t untried = around & ~items_cleared(around, s->tried & c->tried);
     bool is_around = moving != 0 || untried != 0;
     conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
              LS_DESYNC_CULPRIT_BOTH);
@@ -231,19 +291,32 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
     const char *word = ls_desync_culprit_word(culprit);
     uint32_t company = culprit == LS_DESYNC_CULPRIT_SERVER ? circumstances->with_server
                                                            : circumstances->with_client;
+    bool is_many = circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX;
+    bool is_wide = circumstances->bits > LS_DESYNC_ONE_OFF_BITS_MAX;
     if (company > 0) {
         conclude(out, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
         ls_text_add(&out->why,
                     "run again from the saved state, the %s gets the other side's result, though "
                     "%" PRIu32 " other client%s had the same as the %s in the match",
                     word, company, company == 1 ? "" : "s", word);
-    } else if (circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX) {
-        conclude(out, LS_DESYNC_CLASS_UNKNOWN, culprit);
+    } else if (is_many || is_wide) {
+        conclude(out, circumstances->outside ? LS_DESYNC_CLASS_OUTSIDE : LS_DESYNC_CLASS_UNKNOWN,
+                 culprit);
         ls_text_add(&out->why,
-                    "run again, the %s gets the other side's result, and %" PRIu64
-                    " values differ, more than a flipped bit changes: a race, or something outside "
-                    "the saved state that a re-run does not bring back",
-                    word, circumstances->elements);
+                    "run again from the saved state, the %s gets the other side's result, ", word);
+        if (is_many) {
+            ls_text_add(&out->why, "and %" PRIu64 " values differ, more than a flipped bit changes",
+                        circumstances->elements);
+        } else {
+            ls_text_add(&out->why,
+                        "and values that a pass writes differ in %" PRIu32
+                        " bits, more than damaged memory changes",
+                        circumstances->bits);
+        }
+        if (!circumstances->outside) {
+            ls_text_add(&out->why, ": a race, or something outside the saved state that a re-run "
+                                   "does not bring back");
+        }
     } else {
         conclude(out, LS_DESYNC_CLASS_ONE_OFF, culprit);
         ls_text_add(&out->why, "run again, the %s gets the other side's result", word);
@@ -315,6 +388,17 @@ static void conclude_from_both(const ls_desync_evidence *server, const ls_desync
     }
 }
 
+/* Where it may be the reason: a static cannot make two builds differ. */
+static void add_outside(const char *outside, ls_desync_verdict *out)
+{
+    const uint32_t kinds = 1u << LS_DESYNC_CLASS_OUTSIDE | 1u << LS_DESYNC_CLASS_ONE_OFF |
+                           1u << LS_DESYNC_CLASS_PROCESS | 1u << LS_DESYNC_CLASS_UNSTABLE |
+                           1u << LS_DESYNC_CLASS_UNKNOWN;
+    if (outside && (kinds >> out->kind & 1u)) {
+        ls_text_add(&out->why, "; outside the state, %s", outside);
+    }
+}
+
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
                         const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
@@ -336,4 +420,5 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else {
         conclude_from_both(server, client, circumstances, out);
     }
+    add_outside(circumstances->outside, out);
 }

@@ -66,7 +66,10 @@ typedef enum ls_surrounding {
       "make them equal one by one to see which it is, and run lockstep-synctest GAME.so; put "     \
       "what the step reads there into parameters")                                                 \
     X(PROCESS, "process", "statics, threads, addresses or time",                                   \
-      "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")
+      "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")     \
+    X(RACE, "race", "a race, or chance",                                                           \
+      "run lockstep-synctest GAME.so --only still,workers, build the game with "                   \
+      "-fsanitize=thread, and draw no numbers from the system, the clock or a process id")
 
 typedef enum ls_desync_class {
 #define LS_DESYNC_CLASS_ENUM(name, word, text, next) LS_DESYNC_CLASS_##name,
@@ -78,6 +81,11 @@ typedef enum ls_desync_class {
 const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
 const char *ls_desync_class_next(ls_desync_class kind);
+
+/* The command that prints the line of code at which the two sides part: for a shell, with the
+ * bundle's path and the plug-in's (NULL: a built-in), and FILE for each file that a parameter
+ * names. Empty when that is longer than a sentence. */
+ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simulation *simulation);
 
 /* In place of the class, and of why, where the values that differ are known already. */
 #define LS_DESYNC_CLASS_OPEN "its class is still being looked for"
@@ -112,12 +120,16 @@ typedef struct ls_desync_verdict {
 /* Facts beside the re-runs. All 0: none is known. */
 typedef struct ls_desync_circumstances {
     uint64_t elements;    /* in which the first state that differs does; 0: not known */
+    uint32_t bits;        /* of those that some pass writes; 0: none does, or it is not known */
     uint32_t with_server; /* other clients that had the server's state in the match */
     uint32_t with_client; /* other clients that had this client's */
+    const char *outside;  /* what writes to variables outside the state (rerun_host.h); NULL */
 } ls_desync_circumstances;
 
-/* A flipped bit of a state reaches no more elements than these in the step that finds it. */
+/* A flipped bit of a state reaches no more elements than these in the step that finds it; and where
+ * steps write a value anew, damage to memory is no more bits of it. */
 #define LS_DESYNC_ONE_OFF_ELEMENTS_MAX 8u
+#define LS_DESYNC_ONE_OFF_BITS_MAX 8u
 
 /* A side that could not run the ticks again, or not to the same state, is left out, and the other
  * one concludes as far as it can. */

@@ -13,7 +13,6 @@
 #define RELOADED_BYTES_MAX ((uint64_t)256 << 20) /* likewise saved and loaded */
 
 enum {
-    NEVER_KNOWN = 0x10,    /* a bit of the figures on the wire that may be set and says nothing */
     REPEATS_OF_STEP = 4,   /* with equal noise: what differs then is a race, the time or a static */
     SMALL_BYTES = 1 << 20, /* of a state of which steps are repeated at no visible cost */
 };
@@ -248,6 +247,13 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
 void ls_rerun_run_once(ls_rerun *rerun)
 {
     rerun->is_single = true;
+}
+
+void ls_rerun_run_alone(ls_rerun *rerun, ls_noise_kind noise)
+{
+    rerun->is_single = true;
+    rerun->is_state_left = true;
+    rerun->noise.kind = noise;
 }
 
 void ls_rerun_leave_state(ls_rerun *rerun)
@@ -499,10 +505,9 @@ void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RE
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out)
 {
     const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED |
-                         LS_RERUN_APART | LS_RERUN_REPEATED | LS_RERUN_CHANGED;
+                         LS_RERUN_APART | LS_RERUN_REPEATED | LS_RERUN_CHANGED | LS_RERUN_RACES;
     const uint32_t both = LS_RERUN_REPEATED | LS_RERUN_CHANGED;
-    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~(all | NEVER_KNOWN)) != 0 ||
-        (bytes[0] & both) == both) {
+    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~all) != 0 || (bytes[0] & both) == both) {
         return LS_MALFORMED;
     }
     ls_rerun_figures figures = {
@@ -518,6 +523,11 @@ ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figu
         .tried = bytes[LS_RERUN_OLD_FIGURES_BYTES],
         .moved = bytes[LS_RERUN_OLD_FIGURES_BYTES + 1],
     };
+    bool is_race = figures.known & LS_RERUN_RACES;
+    if (is_race &&
+        (figures.known & LS_RERUN_APART || figures.apart == 0 || figures.apart >= LS_RERUN_TIMES)) {
+        return LS_MALFORMED;
+    }
     if ((figures.tried & ~LS_SURROUNDINGS_ALL) != 0 || (figures.moved & ~figures.tried) != 0) {
         return LS_MALFORMED;
     }

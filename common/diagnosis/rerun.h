@@ -17,6 +17,11 @@ LS_C_BEGIN
 #define LS_RERUN_FRESH 0x02u
 #define LS_RERUN_AGAIN 0x04u
 #define LS_RERUN_RELOADED 0x08u
+/* Played again from one loaded plug-in, in processes of their own, the runs came out in several
+ * ways that no process has to itself: `apart` is how many times of LS_RERUN_TIMES they came out
+ * otherwise than the first time. Version 0.1.0 never set this bit. */
+#define LS_RERUN_RACES 0x10u
+#define LS_RERUN_TIMES 4u
 #define LS_RERUN_APART 0x20u
 /* At most one of the two, and only where `again` is not `fresh`: what a run with the noise of
  * `fresh` gave after it. */
@@ -39,7 +44,8 @@ typedef struct ls_rerun_figures {
                           or, where states are large, every n-th and the one before the last */
     uint64_t apart;    /* fresh, when all runs gave the same in another process, with other
                           addresses, seeds and time; else a result that only one of the two had.
-                          The host of a re-run makes it, where it has processes */
+                          The host of a re-run makes it, where it has processes. With RACES
+                          see there */
     uint32_t tried;    /* desync_class.h: made equal in other processes, which the host makes too */
     uint32_t moved; /* those of them that gave another result than fresh, and the same one twice */
 } ls_rerun_figures;
@@ -81,6 +87,9 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 /* Right behind start and keep_pass: the first run is all that is wanted, and without a pass no
  * state. */
 void ls_rerun_run_once(ls_rerun *rerun);
+
+/* Right behind start: the first run alone, with this noise on the stack in the place of its own. */
+void ls_rerun_run_alone(ls_rerun *rerun, ls_noise_kind noise);
 
 /* Right behind start: the state that it leads to is not wanted. */
 void ls_rerun_leave_state(ls_rerun *rerun);

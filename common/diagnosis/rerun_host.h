@@ -55,6 +55,10 @@ typedef struct ls_rerun_outcome {
     void *reader;
     bool is_left[LS_RERUN_WHICH_COUNT]; /* that state stays there */
 
+    /* Empty, or what was seen to write to variables outside the state: "pass move writes to the
+     * variable last, bot writes to the variable cache". */
+    ls_text outside;
+
     /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
      * "took longer than 2000 ms". */
     ls_text failure;

@@ -178,6 +178,7 @@ enum {
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
     PREFETCHED_WORDS_MAX = 128,
+    TOUCHED_BYTES = 16 << 20, /* memory of larger states is touched before the match */
 };
 
 /* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
@@ -262,6 +263,17 @@ static bool is_config_valid(const ls_state_history_config *config)
            config->snapshots <= LS_HISTORY_SNAPSHOTS_MAX;
 }
 
+/* The system hands memory out page by page as it is first written to: of a large state that is many
+ * ticks' time, and is better spent before the match than in the tick that keeps the state. */
+static uint64_t *allocate_state(const ls_state_history *history)
+{
+    uint64_t *words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
+    if (words && history->config.state_bytes > TOUCHED_BYTES) {
+        memset(words, 0, history->words * WORD_BYTES);
+    }
+    return words;
+}
+
 static bool allocate_snapshots(ls_state_history *history)
 {
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
@@ -269,7 +281,7 @@ static bool allocate_snapshots(ls_state_history *history)
     history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         snapshot *made = &history->snapshots[i];
-        made->words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
+        made->words = allocate_state(history);
         made->is_touched = ls_allocate_array(history->allocator, chunks, sizeof(bool));
         has_all = has_all && made->words && made->is_touched;
     }
@@ -282,7 +294,7 @@ static ls_status allocate_parts(ls_state_history *history)
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     history->words = words_of(history->config.state_bytes);
     history->log_words = history->config.log_bytes / WORD_BYTES;
-    history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
+    history->state = allocate_state(history);
     history->chunk_hashes = ls_allocate_array(allocator, chunks, CHUNK_HASH_BYTES);
     history->log = ls_allocate_array(allocator, history->log_words, WORD_BYTES);
     bool has_all = history->state && history->chunk_hashes && history->log;

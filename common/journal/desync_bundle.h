@@ -49,8 +49,8 @@ typedef struct ls_desync_bundle {
     ls_sim_digests digests;
     uint32_t input_bytes_max;
 
-    ls_tick tick; /* of the first state that differs: its bad step was tick - 1 */
-    uint32_t slot;
+    ls_tick tick;  /* of the first state that differs: its bad step was tick - 1 */
+    uint32_t slot; /* behind the players: a spectator */
     char player[LS_PLAYER_NAME_BYTES_MAX];
     uint64_t server_hash; /* of state `tick` */
     uint64_t client_hash;

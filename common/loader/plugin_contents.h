@@ -32,6 +32,11 @@ void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_conten
 void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                void *user);
 
+/* Changes the bytes so that the functions of which it has several, each for other processors
+ * (target_clones and other ifuncs), become those for any processor: what finds out the features
+ * finds none. False: it has no such functions, or the names of its code were stripped. */
+bool ls_plugin_contents_hide_features(ls_plugin_contents *file);
+
 /* Libraries of C, C++ and the compiler, and Lockstep's own: what they call is no choice of a
  * plug-in that needs them. */
 bool ls_plugin_contents_is_of_language(const char *library);

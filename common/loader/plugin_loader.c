@@ -2,17 +2,23 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/loader/maths_check.h"
+#include "lockstep/common/loader/own_game.h"
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_file.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/library.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of a plug-in that is written against lockstep.h: gives its lockstep_game. */
+#define GAME_SYMBOL "lockstep_plugin"
 
 static bool is_file_name(const char *name)
 {
@@ -54,6 +60,12 @@ static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
     return status == LS_SCHEMA ? LS_SCHEMA : LS_OK; /* other values may suit init or the memory */
 }
 
+/* ls_loaded_simulation.own points to one of these. */
+typedef struct own_copy {
+    ls_simulation simulation;
+    lockstep_game game; /* that the simulation's functions find */
+} own_copy;
+
 /* A copy in this program's size, of a plug-in that was built with another. */
 static ls_status adapt_size(const ls_simulation *exported, ls_loaded_simulation *out,
                             ls_text *fault)
@@ -64,32 +76,60 @@ static ls_status adapt_size(const ls_simulation *exported, ls_loaded_simulation 
     if (status != LS_OK || exported->size == sizeof read) {
         return status;
     }
-    out->own = malloc(sizeof *out->own);
-    if (!out->own) {
+    own_copy *own = malloc(sizeof *own);
+    if (!own) {
         return LS_NO_MEMORY;
     }
-    *out->own = read;
-    out->simulation = out->own;
+    own->simulation = read;
+    out->own = own;
+    out->simulation = &own->simulation;
     return LS_OK;
+}
+
+static ls_status adapt_game(const lockstep_game *exported, ls_loaded_simulation *out,
+                            ls_text *fault)
+{
+    if (!exported) {
+        return ls_fail(LS_PLUGIN, fault, "there is no game");
+    }
+    own_copy *own = malloc(sizeof *own);
+    if (!own) {
+        return LS_NO_MEMORY;
+    }
+    out->own = own;
+    out->simulation = &own->simulation;
+    if (!ls_own_game_read(exported, &own->game)) {
+        return ls_fail(LS_PLUGIN, fault, "lockstep_game.size is not set to sizeof(lockstep_game)");
+    }
+    own->simulation = ls_own_game_simulation(&own->game);
+    return ls_own_game_check(&own->game, fault);
+}
+
+/* Calls what a plug-in exports, which gives its simulation or its game. */
+static const void *call_entry(void *symbol)
+{
+    const void *(*entry)(void) = NULL;
+    /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
+    _Static_assert(sizeof entry == sizeof symbol, "functions are found as void *");
+    memcpy(&entry, &symbol, sizeof entry);
+    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN);
+    const void *given = entry();
+    ls_plugin_place_leave();
+    return given;
 }
 
 static ls_status find_simulation(void *library, const char *file, ls_loaded_simulation *out,
                                  ls_text *why)
 {
-    ls_simulation_entry entry = NULL;
-    void *symbol = ls_library_find(library, LS_SIMULATION_SYMBOL);
-    if (!symbol) {
-        return ls_fail(LS_PLUGIN, why, "plug-in '%s' does not export %s()", file,
-                       LS_SIMULATION_SYMBOL);
-    }
-    /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
-    _Static_assert(sizeof entry == sizeof symbol, "functions are found as void *");
-    memcpy(&entry, &symbol, sizeof entry);
-    ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN);
-    const ls_simulation *simulation = entry();
-    ls_plugin_place_leave();
     ls_text fault = {""};
-    ls_status status = adapt_size(simulation, out, &fault);
+    void *symbol = ls_library_find(library, LS_SIMULATION_SYMBOL);
+    void *game = symbol ? NULL : ls_library_find(library, GAME_SYMBOL);
+    if (!symbol && !game) {
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' does not export %s(), or %s()", file,
+                       LS_SIMULATION_SYMBOL, GAME_SYMBOL);
+    }
+    ls_status status = symbol ? adapt_size(call_entry(symbol), out, &fault)
+                              : adapt_game(call_entry(game), out, &fault);
     if (status == LS_OK) {
         bool is_good = ls_simulation_check(out->simulation, &fault) == LS_OK;
         status = is_good ? check_schema(out->simulation, &fault) : LS_PLUGIN;
@@ -101,6 +141,42 @@ static ls_status find_simulation(void *library, const char *file, ls_loaded_simu
     return status;
 }
 
+/* Whether the C library of this process was told to do without features of the processor: what a
+ * plug-in chooses by them goes without as well. */
+static bool has_features_off(void)
+{
+    static const char name[] = "GLIBC_TUNABLES=";
+    for (const char *const *variable = ls_machine_variables(); *variable; variable++) {
+        if (strncmp(*variable, name, sizeof name - 1) == 0) {
+            return strstr(*variable, "-AVX2") != NULL;
+        }
+    }
+    return false;
+}
+
+/* A copy of the file in memory, which is changed before the linker asks it which functions to take.
+ * NULL: nothing in it is to be changed. */
+static void *open_without_features(const char *file)
+{
+    char path[LS_LIBRARY_COPY_BYTES];
+    const char *why = NULL;
+    ls_plugin_contents contents;
+    void *library = NULL;
+    if (!ls_plugin_contents_open(file, &contents)) {
+        return NULL;
+    }
+    if (ls_plugin_contents_hide_features(&contents)) {
+        int copy = ls_shared_memory_make("plugin");
+        bool is_written =
+            copy >= 0 && ls_shared_memory_write(copy, contents.bytes, contents.size, 0);
+        copy = is_written ? ls_library_copy_name(copy, path) : copy;
+        library = is_written && copy >= 0 ? ls_library_open(path, &why) : NULL;
+        ls_shared_memory_close(copy);
+    }
+    ls_plugin_contents_close(&contents);
+    return library;
+}
+
 static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
 {
     ls_text fault = {""};
@@ -110,7 +186,8 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
     }
     ls_plugin_place_enter(LS_PLUGIN_CALL_OPEN); /* a library may run code when it is opened */
     const char *reason = "";
-    void *library = ls_library_open(file, &reason);
+    void *library = has_features_off() ? open_without_features(file) : NULL;
+    library = library ? library : ls_library_open(file, &reason);
     ls_plugin_place_leave();
     if (!library) {
         return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, reason);

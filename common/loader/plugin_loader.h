@@ -1,4 +1,5 @@
-/* Plugin loader: finds a simulation by a built-in's name or by the path of a .so plug-in.
+/* Plugin loader: finds a simulation by a built-in's name or by the path of a .so plug-in, which
+ * exports a simulation (lockstep_simulation) or a game of lockstep.h (lockstep_plugin).
  * The only place that opens plug-ins; their code runs in this process from then on. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_LOADER_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_LOADER_H
@@ -11,8 +12,8 @@ LS_C_BEGIN
 
 typedef struct ls_loaded_simulation {
     const ls_simulation *simulation;
-    void *library;      /* NULL for a built-in */
-    ls_simulation *own; /* a copy in this program's size; NULL: the plug-in's is of that size */
+    void *library; /* NULL for a built-in */
+    void *own;     /* what was made for it; NULL: the plug-in's own struct serves as it is */
 } ls_loaded_simulation;
 
 /* `name` is a file when it has a '/' or ends in ".so", else a built-in. The struct has passed

@@ -86,3 +86,48 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
         }
     }
 }
+
+/* ---- code for one processor or another ---- */
+
+/* Where the address of the code stands in the file; 0: it does not. */
+static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t size)
+{
+    ElfW(Ehdr) elf;
+    memcpy(&elf, file->bytes, sizeof elf);
+    for (size_t i = 0; i < elf.e_shnum; i++) {
+        ElfW(Shdr) header;
+        if (read_header(file, &elf, i, &header) && header.sh_type == SHT_PROGBITS &&
+            address >= header.sh_addr && address - header.sh_addr <= header.sh_size &&
+            header.sh_size - (address - header.sh_addr) >= size) {
+            return (size_t)(header.sh_offset + (address - header.sh_addr));
+        }
+    }
+    return 0;
+}
+
+bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
+{
+#if defined(__x86_64__)
+    static const uint8_t nothing[] = {0x31, 0xc0, 0xc3}; /* xor eax, eax; ret */
+    ls_plugin_section symbols = ls_plugin_section_find(file, ".symtab");
+    ls_plugin_section names = ls_plugin_section_find(file, ".strtab");
+    size_t place = 0;
+    bool has_choice = false;
+    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
+        ElfW(Sym) symbol;
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        const char *name = text_at(&names, symbol.st_name);
+        has_choice = has_choice || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
+        if (name && symbol.st_size >= sizeof nothing && strcmp(name, "__cpu_indicator_init") == 0) {
+            place = place_of(file, symbol.st_value, sizeof nothing);
+        }
+    }
+    if (has_choice && place > 0) {
+        memcpy(file->bytes + place, nothing, sizeof nothing);
+    }
+    return has_choice && place > 0;
+#else
+    (void)file;
+    return false;
+#endif
+}

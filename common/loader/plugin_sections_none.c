@@ -29,3 +29,9 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
     (void)on_name;
     (void)user;
 }
+
+bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
+{
+    (void)file;
+    return false;
+}

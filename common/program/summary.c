@@ -117,6 +117,11 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
         add_place(ls_json_append(fields), &desync->places[i]);
     }
     LS_JSON_ADD(json, texts, desync);
+    if (desync->next.bytes[0]) {
+        ls_json_text(json, "next", desync->next.bytes);
+    } else {
+        ls_json_null(json, "next");
+    }
     ls_json_known(json, "values_ms", desync->values_ms > 0, desync->values_ms);
     ls_json_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
     ls_json_known(json, "times", desync->times > 0, desync->times);
@@ -126,7 +131,7 @@ static void add_cause(ls_json *json, const ls_summary_desync *desync)
 static void add_desync(ls_json *json, const ls_summary_desync *desync)
 {
     ls_json_number(json, "tick", desync->tick);
-    ls_json_number(json, "slot", desync->slot);
+    ls_json_known(json, "slot", !desync->is_spectator, desync->slot);
     ls_json_hash(json, "server_hash", desync->server_hash);
     ls_json_hash(json, "client_hash", desync->client_hash);
     ls_json_number(json, "clients_against_server", desync->clients);

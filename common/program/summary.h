@@ -79,6 +79,7 @@ typedef struct ls_summary_place {
 typedef struct ls_summary_desync {
     uint32_t tick;
     uint32_t slot;
+    bool is_spectator; /* it has no slot */
     uint64_t server_hash;
     uint64_t client_hash;
     uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
@@ -100,6 +101,7 @@ typedef struct ls_summary_desync {
     double values_ms;          /* from the notice to the values */
     double found_ms;           /* from the notice to the whole */
     const char *bundle;        /* path; NULL: none was written */
+    ls_text next;              /* the command that names the line of code; empty: none */
     uint32_t place_count;      /* 0 .. LS_SUMMARY_PLACES_MAX */
     ls_summary_place places[LS_SUMMARY_PLACES_MAX];
 } ls_summary_desync;
@@ -153,8 +155,9 @@ typedef struct ls_summary {
     uint32_t player_count;
     ls_summary_player players[LS_PLAYERS_MAX];
     uint32_t desync_count;
-    ls_summary_desync desyncs[LS_PLAYERS_MAX]; /* the newest one of each slot that differed */
-    ls_summary_desync firsts[LS_PLAYERS_MAX];  /* the first one, of those that came several times */
+    ls_summary_desync desyncs[LS_PLAYERS_MAX + 1]; /* the newest one of each slot that differed */
+    ls_summary_desync
+        firsts[LS_PLAYERS_MAX + 1]; /* the first one, of those that came several times */
 } ls_summary;
 
 /* Writes to the file, or to standard output when `path` is "-". NO_MEMORY, or IO with the reason.

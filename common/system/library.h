@@ -26,4 +26,8 @@ int ls_library_copy_name(int descriptor, char path[LS_LIBRARY_COPY_BYTES]);
  * the library is loaded. */
 const char *ls_library_loaded(const char *file_name);
 
+/* The path of the loaded library that these bytes belong to, as it was given to open; NULL: they
+ * are the program's own, or it is not known. Lives as long. */
+const char *ls_library_of(const void *bytes);
+
 #endif

@@ -19,6 +19,12 @@ typedef int ls_socket_handle;
 #define closesocket close
 #endif
 
+/* As macOS has it, where ls_socket_make_ready does the same a moment later. */
+#if !defined(SOCK_CLOEXEC)
+#define SOCK_CLOEXEC 0
+#define SOCK_NONBLOCK 0
+#endif
+
 typedef union ls_socket_address {
     struct sockaddr any;
     struct sockaddr_in ipv4;

@@ -6,7 +6,8 @@
 enum {
     SHIPS = 4,
     LEFT = 1,
-    RIGHT = 2
+    RIGHT = 2,
+    JUMP = 4
 };
 
 typedef struct ship {
@@ -21,7 +22,7 @@ static void step(void *user, void *state, const lockstep_inputs *inputs)
         const lockstep_slot *slot = &inputs->slots[i];
         uint32_t keys = slot->size > 0 ? slot->bytes[0] : 0;
         ships[i].speed += (keys & RIGHT ? 1 : 0) - (keys & LEFT ? 1 : 0);
-        ships[i].place += ships[i].speed;
+        ships[i].place += ships[i].speed + (keys & JUMP ? 1000 : 0);
     }
 }
 
@@ -29,6 +30,7 @@ static const lockstep_field fields[] = {
     {"ships.place", "mm", LOCKSTEP_I32, 1, SHIPS, offsetof(ship, place), sizeof(ship)},
     {"ships.speed", "mm/tick", LOCKSTEP_I32, 1, SHIPS, offsetof(ship, speed), sizeof(ship)},
 };
+static const uint8_t edges[] = {JUMP}, buttons[] = {LEFT | RIGHT};
 static const lockstep_game game = {.size = sizeof game,
                                    .name = "ships",
                                    .version = 1,
@@ -38,7 +40,9 @@ static const lockstep_game game = {.size = sizeof game,
                                    .state_bytes = SHIPS * sizeof(ship),
                                    .fields = fields,
                                    .field_count = 2,
-                                   .step = step};
+                                   .step = step,
+                                   .edges = edges,
+                                   .buttons = buttons};
 
 int main(int argc, char **argv)
 {
@@ -47,6 +51,7 @@ int main(int argc, char **argv)
     lockstep_event event = {.size = sizeof event};
     lockstep_info info = {.size = sizeof info};
     lockstep_view view = {.size = sizeof view};
+    unsigned char held = 0;
     int result = lockstep_set(me, is_host ? "players" : "server", argc > 1 ? argv[1] : "");
     result = result == 0 && is_host ? lockstep_set(me, "ticks", argv[2]) : result;
     result = result == 0 ? lockstep_start(me) : result;
@@ -57,8 +62,12 @@ int main(int argc, char **argv)
     while (result >= 0 && (result = lockstep_frame(me, 16)) > 0) {
         if (!is_host && lockstep_get_view(me, &view) == 0) {
             /* Draw the ships here, view.alpha of the way from view.previous to view.state. */
-            unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT;
-            lockstep_input(me, &keys, 1, 0);
+            unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT, jump = keys | JUMP;
+            if (keys != held) {
+                lockstep_input(me, &jump, 1, 1); /* in one tick */
+            }
+            lockstep_input(me, &keys, 1, 0); /* from now on */
+            held = keys;
         }
         while (lockstep_poll(me, &event) > 0) {
             printf("%s\n", event.text);

@@ -10,7 +10,7 @@
 static void hold_oldest(const ls_evidence_hold *hold)
 {
     ls_tick oldest = UINT32_MAX;
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    for (uint32_t slot = 0; slot < LS_CASES_MAX; slot++) {
         if (hold->open >> slot & 1) {
             oldest = LS_MIN(oldest, hold->agreed[slot]);
         }
@@ -24,7 +24,7 @@ static void hold_oldest(const ls_evidence_hold *hold)
 
 static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick agreed)
 {
-    hold->open |= UINT32_C(1) << slot;
+    hold->open |= UINT64_C(1) << slot;
     hold->agreed[slot] = agreed;
     hold_oldest(hold);
 }
@@ -33,7 +33,7 @@ static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick a
 static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
 {
     if (hold->open >> slot & 1) {
-        hold->open &= ~(UINT32_C(1) << slot);
+        hold->open &= ~(UINT64_C(1) << slot);
         hold_oldest(hold);
     }
 }
@@ -100,7 +100,7 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
     all->instance = instance;
     all->window = window;
     all->hold.window = window;
-    all->count = ls_sim_instance_config(instance)->players;
+    all->count = ls_sim_instance_config(instance)->players + 1;
     all->slots = ls_allocate_array(allocator, all->count, sizeof *all->slots);
     ls_status status =
         all->slots ? ls_diff_pool_init(&all->pool, instance, window, allocator) : LS_NO_MEMORY;
@@ -622,6 +622,18 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
+/* Why the state is not held: so much changes that states are copied whole, some ticks apart. 0: it
+ * is, or is too old. */
+static uint32_t kept_every(const ls_investigations *all, const ls_investigation_subject *subject)
+{
+    const ls_replay_needs needs = ls_replay_needs_of(all->instance, subject->interval_ticks);
+    const ls_replay_window_config kept = ls_replay_window_config_default(&needs);
+    bool is_young = ls_replay_window_newest(all->window) - subject->tick <= kept.reach_ticks;
+    return is_young && !ls_replay_window_has_state(all->window, subject->tick)
+               ? (kept.reach_ticks + kept.snapshots - 1) / kept.snapshots
+               : 0;
+}
+
 void ls_investigation_start(ls_investigations *all, uint32_t slot,
                             const ls_investigation_subject *subject, uint64_t now_ns)
 {
@@ -655,6 +667,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->studies[0] = (ls_step_study){0};
     const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
+    investigation->kept_every = kept_every(all, subject);
     investigation->is_bad_put_off =
         !all->is_at_end && !ls_replay_window_has_state(all->window, subject->tick);
     if (investigation->is_bad_put_off) {
@@ -756,6 +769,22 @@ static bool is_contradicted(const ls_investigation *investigation)
            reported_hash(investigation, &told) && shown_hash(investigation) != told;
 }
 
+static uint64_t bits_of(const ls_schema_place *place, const uint8_t *state)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, state + place->offset, ls_field_type_bytes(place->field->type));
+    return bits;
+}
+
+static uint32_t count_bits(uint64_t bits)
+{
+    uint32_t count = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
 void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *diff,
                                  void *server_state)
 {
@@ -765,13 +794,17 @@ void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !ls_hash_tree_diff_is_done(diff);
     finding->place_count = difference.place_count;
+    uint64_t own[LS_DIFFERENCES_MAX];
     for (uint32_t i = 0; i < difference.place_count; i++) {
+        own[i] = bits_of(&difference.places[i], server_state);
         finding->place_fields[i] = difference.places[i].field;
         finding->places[i] =
             ls_state_difference_text(&difference.places[i], server_state, server_state);
     }
     ls_hash_tree_diff_exchange(diff, server_state);
+    finding->bits = 0;
     for (uint32_t i = 0; i < difference.place_count; i++) {
+        finding->bits += count_bits(own[i] ^ bits_of(&difference.places[i], server_state));
         ls_schema_place_value(&difference.places[i], server_state, finding->places[i].b,
                               sizeof finding->places[i].b);
     }

@@ -10,13 +10,16 @@
 #include "lockstep/server/investigation/step_study.h"
 #include "lockstep/server/investigation/tick_search.h"
 
+/* One for each player, and one behind them for a spectator. */
+#define LS_CASES_MAX (LS_PLAYERS_MAX + 1u)
+
 /* The states from which open cases are run again. The oldest of them stays in the window until its
  * case is over, also while nothing runs: a client may take long to answer, another re-run may be
  * wanted, and the bundle holds it. */
 typedef struct ls_evidence_hold {
     const ls_replay_window *window; /* borrowed */
-    uint32_t open;                  /* bit s: slot s has a case */
-    ls_tick agreed[LS_PLAYERS_MAX]; /* of those */
+    uint64_t open;                  /* bit s: slot s has a case */
+    ls_tick agreed[LS_CASES_MAX];   /* of those */
 } ls_evidence_hold;
 
 /* A state to come that both sides put aside when they get there, to see what differs in it where
@@ -79,6 +82,7 @@ typedef struct ls_investigation {
     ls_tick_search search;    /* for the first state that differs */
     ls_later_state later;     /* compared where the bad state is not to be had yet, or at all */
     bool is_bad_put_off;      /* to when this side has run to it again */
+    uint32_t kept_every;      /* ticks, where that is why the bad state was not; 0: it is not */
     bool has_asked_writers;   /* of the step to it, where its passes cannot be compared: */
     ls_shared_rerun *writers; /* NULL: that step cannot be run again */
     bool has_own_hash;        /* an engine's, which is not to be had of a state that is held */

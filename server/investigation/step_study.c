@@ -125,6 +125,7 @@ void ls_step_study_advance(ls_step_study *study)
                                          .passes = outcome->passes,
                                          .unstable_pass = outcome->unstable_pass};
         study->failure = outcome->failure;
+        study->outside = outcome->outside;
     }
 }
 
@@ -175,7 +176,7 @@ bool ls_step_study_repeats(const ls_step_study *study, const ls_step_study *befo
 static bool is_unsteady(const ls_rerun_figures *figures)
 {
     uint32_t known = figures->known;
-    return figures->strayed < figures->tick ||
+    return figures->strayed < figures->tick || (known & LS_RERUN_RACES) ||
            ((known & LS_RERUN_AGAIN) && figures->again != figures->fresh) ||
            ((known & LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) ||
            ((known & LS_RERUN_APART) && figures->apart != figures->fresh);

@@ -10,7 +10,8 @@
 
 /* ---- re-runs of the server, one for all that are about the same ticks and the same pass ---- */
 
-#define LS_RERUN_SHARES_MAX (3u * LS_PLAYERS_MAX) /* a slot's studies, or one and its search */
+#define LS_RERUN_SHARES_MAX                                                                        \
+    (3u * (LS_PLAYERS_MAX + 1u)) /* a case's studies, or one and its search */
 
 typedef struct ls_shared_rerun {
     ls_rerun_subject subject;
@@ -49,6 +50,7 @@ typedef struct ls_step_study {
     ls_shared_rerun *rerun; /* NULL: these ticks cannot be run again, or the outcome is taken */
     ls_step_result server;
     ls_text failure; /* of the server's; empty: none */
+    ls_text outside; /* likewise, see ls_rerun_outcome */
     ls_step_result client;
 } ls_step_study;
 

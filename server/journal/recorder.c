@@ -245,7 +245,8 @@ static void note_match_event(ls_recorder *recorder, const ls_event_row *row,
                              const ls_match_event *event)
 {
     ls_tick closed = ls_match_tick(recorder->match);
-    bool is_of_slot = row->scope == LS_EVENT_OF_SLOT;
+    bool is_of_slot =
+        row->scope == LS_EVENT_OF_SLOT && event->slot < ls_match_players(recorder->match);
     ls_journal_event kept = {.kind = row->record,
                              .tick = row->is_of_its_tick ? event->tick : closed,
                              .slot = is_of_slot ? event->slot : LS_JOURNAL_NO_SLOT,

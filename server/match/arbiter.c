@@ -157,7 +157,7 @@ void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
 
 /* ---- who is wrong: the votes of the clients that said their hash of a state ---- */
 
-static void count_slot(const ls_arbiter_slot *first, const ls_arbiter_slot *other, uint32_t bit,
+static void count_slot(const ls_arbiter_slot *first, const ls_arbiter_slot *other,
                        bool has_finished, ls_root_vote *vote)
 {
     bool is_differing = other->agreement == LS_AGREEMENT_DIFFERS;
@@ -170,17 +170,16 @@ static void count_slot(const ls_arbiter_slot *first, const ls_arbiter_slot *othe
         vote->unknown++;
     } else if (other->bad_tick == first->bad_tick && other->client_hash == first->client_hash) {
         vote->with_client++;
-        vote->slots |= bit;
     }
 }
 
 ls_root_vote ls_root_vote_count(const ls_arbiter *arbiter, ls_root_voters voters, uint32_t slot)
 {
-    ls_root_vote vote = {.slots = 1u << slot, .with_client = 1};
+    ls_root_vote vote = {.with_client = 1};
     for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
         uint32_t bit = 1u << i;
         if (i != slot && (voters.in_play & bit)) {
-            count_slot(&arbiter->slots[slot], &arbiter->slots[i], bit, (voters.finished & bit) != 0,
+            count_slot(&arbiter->slots[slot], &arbiter->slots[i], (voters.finished & bit) != 0,
                        &vote);
         }
     }

@@ -29,8 +29,8 @@ typedef struct ls_arbiter_slot {
 } ls_arbiter_slot;
 
 typedef struct ls_arbiter {
-    const ls_hash_record *record; /* the server's; borrowed */
-    ls_arbiter_slot slots[LS_PLAYERS_MAX];
+    const ls_hash_record *record;               /* the server's; borrowed */
+    ls_arbiter_slot slots[LS_PLAYERS_MAX + 1u]; /* behind the players: a spectator */
 } ls_arbiter;
 
 void ls_arbiter_init(ls_arbiter *arbiter, const ls_hash_record *record);
@@ -76,8 +76,7 @@ typedef struct ls_root_voters {
 } ls_root_voters;
 
 typedef struct ls_root_vote {
-    uint32_t slots; /* that have the same root as this slot, as bits; this one is among them */
-    uint32_t with_client; /* how many they are */
+    uint32_t with_client; /* clients that have the same root as this slot, this one among them */
     uint32_t with_server; /* clients that have the server's */
     uint32_t unknown;     /* that have not been compared so far */
 } ls_root_vote;

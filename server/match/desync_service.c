@@ -1,67 +1,14 @@
 #include "lockstep/server/match/desync_service.h"
 
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/server/investigation/conclusion.h"
+#include "lockstep/server/investigation/heal_record.h"
 #include "lockstep/server/match/arbiter.h"
-#include "lockstep/server/match/conclusion.h"
+#include "lockstep/server/match/finding_report.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-
-/* ---- how often a slot was healed ---- */
-
-enum {
-    HEALS_AT_ONCE = 3, /* within 10 s; more of them only one in 2 s */
-};
-
-typedef enum heal_phase {
-    HEAL_NONE,   /* not by the whole state */
-    HEAL_WANTED, /* the state is to be sent */
-    HEAL_SENT,   /* the player has been told that it comes */
-} heal_phase;
-
-typedef struct heal_record {
-    heal_phase phase;
-    ls_tick tick;                      /* SENT: of the state */
-    uint64_t begun_ns;                 /* when the healing that goes on began; 0: none does */
-    uint64_t spent_ns;                 /* by healings, in all */
-    uint64_t healed_ns[HEALS_AT_ONCE]; /* the newest first, without spent_ns; 0: never */
-} heal_record;
-
-#define HEALS_NS (10 * LS_NS_PER_SECOND)
-#define HEAL_NS (2 * LS_NS_PER_SECOND)
-
-/* False: the player was healed too often, and differs again. Else the time begins to count. */
-static bool heal_record_begin(heal_record *record, uint64_t now_ns)
-{
-    uint64_t oldest_ns = record->healed_ns[HEALS_AT_ONCE - 1];
-    uint64_t played_ns = now_ns - record->spent_ns;
-    if (oldest_ns != 0 && played_ns - oldest_ns < HEALS_NS &&
-        played_ns - record->healed_ns[0] < HEAL_NS) {
-        return false;
-    }
-    if (record->begun_ns == 0) {
-        record->begun_ns = now_ns;
-    }
-    return true;
-}
-
-/* The player is gone, or will be dropped. */
-static void heal_record_end(heal_record *record, uint64_t now_ns)
-{
-    record->spent_ns += record->begun_ns != 0 ? now_ns - record->begun_ns : 0;
-    record->begun_ns = 0;
-    record->phase = HEAL_NONE;
-}
-
-/* The player has got the server's state. */
-static void heal_record_succeed(heal_record *record, uint64_t now_ns)
-{
-    heal_record_end(record, now_ns);
-    memmove(&record->healed_ns[1], &record->healed_ns[0],
-            (HEALS_AT_ONCE - 1) * sizeof record->healed_ns[0]);
-    record->healed_ns[0] = now_ns - record->spent_ns;
-}
 
 /* ---- the values that heal a slot ---- */
 
@@ -117,7 +64,7 @@ typedef struct desync_slot {
     uint32_t clients;     /* 0: the slot differs; else the server does, from so many that agree */
     bool is_unannounced;  /* found and not told yet: the clients are not compared */
     ls_finished finished; /* as the player said it */
-    heal_record heals;
+    ls_heal_record heals;
 } desync_slot;
 
 struct ls_desync_service {
@@ -128,7 +75,8 @@ struct ls_desync_service {
     bool has_server_differed; /* from several clients, which have this root of this state */
     ls_tick server_tick;      /* of the newest such state */
     uint64_t server_other_hash;
-    desync_slot slots[]; /* one for each player */
+    ls_desync_spectator spectator; /* one at a time is looked into; peer 0: none is */
+    desync_slot slots[];           /* one for each player, and one behind them for the spectator */
 };
 
 static const ls_desync_drop NOBODY = {0, NULL};
@@ -147,6 +95,47 @@ static ls_investigation *case_of(const ls_desync_service *desync, uint32_t slot)
     return &desync->all->slots[slot];
 }
 
+static bool is_spectator(const ls_desync_service *desync, uint32_t slot)
+{
+    return slot == desync->match->config.sim.players;
+}
+
+/* 0: of a slot that has none; `spectator_of` is 0 for a player. */
+static ls_peer_id spectator_of(const ls_desync_service *desync, uint32_t slot)
+{
+    return is_spectator(desync, slot) ? desync->spectator.peer : 0;
+}
+
+static ls_peer_id peer_of(const ls_desync_service *desync, uint32_t slot)
+{
+    return is_spectator(desync, slot) ? desync->spectator.peer : desync->match->seats->peers[slot];
+}
+
+/* NULL: of the spectator, while none is looked into. */
+static const ls_peer_link *link_of(const ls_desync_service *desync, uint32_t slot)
+{
+    return is_spectator(desync, slot) ? desync->spectator.link : &desync->match->links[slot].peer;
+}
+
+static bool is_in_play(const ls_desync_service *desync, uint32_t slot)
+{
+    return is_spectator(desync, slot) ? desync->spectator.peer != 0
+                                      : ls_seat_table_is_in_play(desync->match->seats, slot);
+}
+
+/* None is looked into any more. */
+static void end_spectator(ls_desync_service *desync)
+{
+    desync->spectator.peer = 0;
+    desync->spectator.link = NULL;
+}
+
+/* A spectator begins anew with the newest state when it comes back. */
+static ls_on_desync rule_of(const ls_desync_service *desync, uint32_t slot)
+{
+    return is_spectator(desync, slot) ? LS_ON_DESYNC_DROP : desync->match->config.on_desync;
+}
+
 /* ---- asking ---- */
 
 /* All queries of a round at once. */
@@ -155,7 +144,7 @@ static void send_queries(ls_desync_service *desync, uint32_t slot)
     ls_wire_query *query =
         &ls_outbox_message(desync->match->outbox, LS_MESSAGE_TREE_QUERY)->body.tree_query;
     while (ls_investigation_next_query(case_of(desync, slot), query)) {
-        ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
+        ls_outbox_send(desync->match->outbox, peer_of(desync, slot));
     }
 }
 
@@ -165,7 +154,7 @@ static void send_requests(ls_desync_service *desync, uint32_t slot)
         &ls_outbox_message(desync->match->outbox, LS_MESSAGE_EVIDENCE_REQUEST)
              ->body.evidence_request;
     while (ls_investigation_next_request(desync->all, slot, request)) {
-        ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
+        ls_outbox_send(desync->match->outbox, peer_of(desync, slot));
     }
 }
 
@@ -174,7 +163,7 @@ static void send_requests(ls_desync_service *desync, uint32_t slot)
 /* Once the last tick is closed a difference matters to nobody else any more. */
 static ls_desync_drop give_up_healing(ls_desync_service *desync, uint32_t slot, const char *why)
 {
-    heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
+    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (desync->all) {
         ls_investigation_end(desync->all, slot);
     }
@@ -187,7 +176,7 @@ static bool may_heal(ls_desync_service *desync, uint32_t slot, ls_desync_drop *d
     bool is_playing = desync->match->state == LS_MATCH_RUNNING &&
                       desync->match->seats->rows[slot].state == LS_SEAT_PLAYING;
     *drop = NOBODY;
-    if (is_playing && !heal_record_begin(&desync->slots[slot].heals, desync->match->now_ns)) {
+    if (is_playing && !ls_heal_record_begin(&desync->slots[slot].heals, desync->match->now_ns)) {
         *drop = give_up_healing(desync, slot,
                                 "its state differs again less than 2 s after it was healed for the "
                                 "third time within 10 s");
@@ -208,7 +197,7 @@ static ls_desync_drop want_snapshot(ls_desync_service *desync, uint32_t slot, co
         ls_investigation_end(desync->all, slot);
     }
     if (may_heal(desync, slot, &drop)) {
-        desync->slots[slot].heals.phase = HEAL_WANTED;
+        desync->slots[slot].heals.phase = LS_HEAL_WANTED;
     }
     return drop;
 }
@@ -249,7 +238,7 @@ static ls_desync_drop send_healing(ls_desync_service *desync, uint32_t slot)
 /* Everybody could see the report: the match's rule is applied. */
 static ls_desync_drop act(ls_desync_service *desync, uint32_t slot)
 {
-    ls_on_desync rule = desync->match->config.on_desync;
+    ls_on_desync rule = rule_of(desync, slot);
     ls_investigation_end(desync->all, slot);
     if (desync->slots[slot].clients > 0) {
         return NOBODY; /* the server differs, not the slot */
@@ -263,7 +252,7 @@ static ls_desync_drop act(ls_desync_service *desync, uint32_t slot)
 /* The cause cannot be looked for: the match's rule is applied at once. */
 static ls_desync_drop act_unseen(ls_desync_service *desync, uint32_t slot)
 {
-    ls_on_desync rule = desync->match->config.on_desync;
+    ls_on_desync rule = rule_of(desync, slot);
     bool is_told = desync->slots[slot].client_hash != 0; /* it is no player that leaves */
     if (rule == LS_ON_DESYNC_HEAL && is_told) {
         return want_snapshot(desync, slot, STATE_DIFFERS);
@@ -304,7 +293,10 @@ static void describe_circumstances(const ls_desync_service *desync, uint32_t slo
     ls_text_set(out,
                 "other clients with the server's state: %" PRIu32 ", with this one's: %" PRIu32,
                 others->with_server, others->with_client);
-    if (known->given_tick > 0 && known->given_tick < known->tick) {
+    if (is_spectator(desync, slot)) {
+        ls_text_add(out, "; it is a spectator, %" PRIu32 " ticks behind",
+                    desync->match->config.spectator_delay_ticks);
+    } else if (known->given_tick > 0 && known->given_tick < known->tick) {
         ls_text_add(out, "; it joined with the server's state %" PRIu32, known->given_tick);
     }
     if (finding->healed > 0) {
@@ -327,11 +319,11 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
     if (finding->values_ns == 0 && finding->place_count > 0) {
         finding->values_ns = finding->took_ns;
     }
-    ls_conclusion_add_inputs(desync->match, finding);
+    ls_finding_report_add_inputs(desync->match, finding);
     describe_circumstances(desync, slot, &others, &finding->circumstances);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
-    ls_conclusion_report(desync->match, slot, finding);
+    ls_finding_report_send(desync->match, slot, spectator_of(desync, slot), finding);
 }
 
 /* ---- a slot differs ---- */
@@ -353,8 +345,8 @@ ls_status ls_desync_service_open(ls_desync_service *desync)
 static void start_investigating(ls_desync_service *desync, uint32_t slot)
 {
     const desync_slot *known = &desync->slots[slot];
-    bool can_ask = desync->all && known->tick > 0 && known->client_hash != 0 &&
-                   ls_seat_table_is_in_play(desync->match->seats, slot);
+    bool can_ask =
+        desync->all && known->tick > 0 && known->client_hash != 0 && is_in_play(desync, slot);
     if (!can_ask) {
         return;
     }
@@ -365,13 +357,14 @@ static void start_investigating(ls_desync_service *desync, uint32_t slot)
                                               .server_hash = known->server_hash,
                                               .client_hash = known->client_hash};
     desync->all->is_at_end = desync->match->state == LS_MATCH_ENDING;
-    case_of(desync, slot)->rtt_ns = desync->match->links[slot].peer.downlink.rtt_ns;
+    case_of(desync, slot)->rtt_ns = link_of(desync, slot)->downlink.rtt_ns;
     ls_investigation_start(desync->all, slot, &subject, desync->match->now_ns);
     send_requests(desync, slot); /* first: the client puts the state aside */
     send_queries(desync, slot);
 }
 
-void ls_desync_service_find(ls_desync_service *desync, uint32_t slot)
+/* No player is told yet: the server may be the one that differs. */
+static void find_cause(ls_desync_service *desync, uint32_t slot)
 {
     const ls_arbiter_slot *found = &desync->arbiter.slots[slot];
     desync_slot *known = &desync->slots[slot];
@@ -438,8 +431,8 @@ static bool is_settled(ls_desync_service *desync, uint32_t slot, bool is_time_up
 
 uint32_t ls_desync_service_next_settled(ls_desync_service *desync, bool is_time_up)
 {
-    uint32_t players = desync->has_found ? desync->match->config.sim.players : 0;
-    for (uint32_t slot = 0; slot < players; slot++) {
+    uint32_t cases = desync->has_found ? desync->match->config.sim.players + 1 : 0;
+    for (uint32_t slot = 0; slot < cases; slot++) {
         if (!desync->slots[slot].is_unannounced) {
             continue;
         }
@@ -458,12 +451,12 @@ static void send_notice(ls_desync_service *desync, uint32_t slot)
 {
     const desync_slot *known = &desync->slots[slot];
     ls_outbox_message(desync->match->outbox, LS_MESSAGE_DESYNC)->body.desync =
-        (ls_desync_notice){.slot = slot,
+        (ls_desync_notice){.slot = is_spectator(desync, slot) ? 0 : slot,
                            .tick = known->tick,
                            .server_hash = known->server_hash,
                            .client_hash = known->client_hash,
                            .clients = known->clients};
-    ls_seat_table_send_all(desync->match->seats);
+    ls_finding_report_send_to(desync->match, spectator_of(desync, slot));
     ls_match_event *event =
         ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC, slot, known->tick);
     event->server_hash = known->server_hash;
@@ -488,13 +481,14 @@ static void note_withheld(ls_desync_finding *finding, ls_tick tick)
 bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop)
 {
     desync_slot *known = &desync->slots[slot];
-    ls_on_desync rule = desync->match->config.on_desync;
+    ls_on_desync rule = rule_of(desync, slot);
     known->is_unannounced = false;
     known->is_desynced = true;
     send_notice(desync, slot);
     if (desync->all && known->client_hash == 0) {
         note_withheld(&case_of(desync, slot)->finding, known->tick);
-        ls_conclusion_report(desync->match, slot, &case_of(desync, slot)->finding);
+        ls_finding_report_send(desync->match, slot, spectator_of(desync, slot),
+                               &case_of(desync, slot)->finding);
     }
     bool is_looked_into = desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE;
     if (known->clients == 0 && !is_looked_into) {
@@ -538,8 +532,8 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
         if (investigation->is_overdue || ls_investigation_is_done(investigation)) {
             conclude(desync, slot);
         } else if (desync->slots[slot].clients == 0) {
-            ls_conclusion_report_values(desync->match, slot, investigation,
-                                        desync->slots[slot].found_ns);
+            ls_finding_report_send_values(desync->match, slot, spectator_of(desync, slot),
+                                          investigation, desync->slots[slot].found_ns);
         }
         return NOBODY;
     case LS_INVESTIGATION_REPORTED:
@@ -553,16 +547,24 @@ static ls_desync_drop go_on(ls_desync_service *desync, uint32_t slot)
     return NOBODY;
 }
 
+static bool is_slot_open(const ls_desync_service *desync, uint32_t slot)
+{
+    return desync->slots[slot].is_unannounced ||
+           (desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE);
+}
+
 /* The first of those that are to be dropped; the next one comes with the next call. */
 ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
 {
     ls_desync_drop drop = NOBODY;
-    if (!desync->all || !ls_desync_service_is_open(desync)) {
+    if (!desync->all || !(ls_desync_service_is_open(desync) ||
+                          is_slot_open(desync, desync->match->config.sim.players))) {
         return NOBODY;
     }
     desync->all->is_at_end = desync->match->state == LS_MATCH_ENDING;
     for (uint32_t slot = 0; slot < desync->all->count; slot++) {
-        case_of(desync, slot)->rtt_ns = desync->match->links[slot].peer.downlink.rtt_ns;
+        const ls_peer_link *link = link_of(desync, slot);
+        case_of(desync, slot)->rtt_ns = link ? link->downlink.rtt_ns : 0;
     }
     ls_investigations_advance(desync->all, desync->match->now_ns);
     for (uint32_t slot = 0; slot < desync->all->count && !drop.why; slot++) {
@@ -578,8 +580,7 @@ bool ls_desync_service_is_open(const ls_desync_service *desync)
 {
     bool is_open = false;
     for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
-        is_open = is_open || desync->slots[slot].is_unannounced ||
-                  (desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE);
+        is_open = is_open || is_slot_open(desync, slot);
     }
     return is_open;
 }
@@ -590,7 +591,7 @@ uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t
 {
     uint32_t slot = first;
     uint32_t players = desync->has_found ? desync->match->config.sim.players : 0;
-    while (slot < players && desync->slots[slot].heals.phase != HEAL_WANTED) {
+    while (slot < players && desync->slots[slot].heals.phase != LS_HEAL_WANTED) {
         slot++;
     }
     return slot < players ? slot : MATCH_NO_SLOT;
@@ -598,13 +599,13 @@ uint32_t ls_desync_service_next_unsent(const ls_desync_service *desync, uint32_t
 
 void ls_desync_service_note_sent(ls_desync_service *desync, uint32_t slot, ls_tick tick)
 {
-    desync->slots[slot].heals.phase = HEAL_SENT;
+    desync->slots[slot].heals.phase = LS_HEAL_SENT;
     desync->slots[slot].heals.tick = tick;
 }
 
 bool ls_desync_service_is_sent(const ls_desync_service *desync, uint32_t slot)
 {
-    return desync->has_found && desync->slots[slot].heals.phase == HEAL_SENT;
+    return desync->has_found && desync->slots[slot].heals.phase == LS_HEAL_SENT;
 }
 
 /* ---- a client leaves, or time is up ---- */
@@ -616,7 +617,7 @@ static bool is_in(const ls_desync_service *desync, uint32_t slot, ls_investigati
 
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
 {
-    heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
+    ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (is_in(desync, slot, LS_INVESTIGATION_LOOKING)) {
         conclude(desync, slot);
     } else if (desync->all && !is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
@@ -625,12 +626,16 @@ void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
     if (desync->all) {
         ls_investigation_forget_client(case_of(desync, slot));
     }
+    if (is_spectator(desync, slot)) {
+        end_spectator(desync);
+    }
 }
 
 ls_desync_drop ls_desync_service_finish(ls_desync_service *desync)
 {
     ls_desync_drop drop = NOBODY;
-    for (uint32_t slot = 0; desync->all && slot < desync->all->count && !drop.why; slot++) {
+    uint32_t players = desync->all ? desync->match->config.sim.players : 0;
+    for (uint32_t slot = 0; slot < players && !drop.why; slot++) {
         if (is_in(desync, slot, LS_INVESTIGATION_LOOKING)) {
             conclude(desync, slot);
         }
@@ -671,7 +676,7 @@ static ls_status note_healed(ls_desync_service *desync, uint32_t slot, ls_tick t
         ls_investigation_end(desync->all, slot);
         case_of(desync, slot)->finding.healed++;
     }
-    heal_record_succeed(&desync->slots[slot].heals, desync->match->now_ns);
+    ls_heal_record_succeed(&desync->slots[slot].heals, desync->match->now_ns);
     ls_arbiter_heal(&desync->arbiter, slot, tick);
     ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED, slot, tick);
     return LS_OK;
@@ -697,7 +702,7 @@ static ls_status receive_restored(ls_desync_service *desync, uint32_t slot, cons
 static ls_status receive_healed(ls_desync_service *desync, uint32_t slot, const ls_healed *healed,
                                 ls_desync_drop *drop)
 {
-    if (desync->slots[slot].heals.phase == HEAL_SENT) {
+    if (desync->slots[slot].heals.phase == LS_HEAL_SENT) {
         return receive_restored(desync, slot, healed, drop);
     }
     if (!is_in(desync, slot, LS_INVESTIGATION_HEALING) ||
@@ -726,9 +731,80 @@ static ls_status receive_evidence(ls_desync_service *desync, uint32_t slot,
     return status;
 }
 
+/* ---- comparing ---- */
+
+void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick tick)
+{
+    uint32_t interval = desync->match->config.hash_interval_ticks;
+    desync->slots[slot].given_tick = tick;
+    ls_arbiter_join(&desync->arbiter, slot, tick / interval * interval);
+}
+
+void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,
+                               uint32_t chain)
+{
+    ls_tick first = 0;
+    uint32_t count = 0;
+    if (!ls_arbiter_compare(&desync->arbiter, slot, tick, chain, &first, &count)) {
+        bool agrees = desync->arbiter.slots[slot].agreement == LS_AGREEMENT_AGREES &&
+                      desync->slots[slot].finished.tick == 0; /* its final state is compared too */
+        if (is_spectator(desync, slot) && agrees) {
+            end_spectator(desync); /* the chains that differed were altered on their way */
+        }
+        return;
+    }
+    desync->slots[slot].asked_ns = desync->match->now_ns;
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_HASH_REQUEST)->body.hash_request =
+        (ls_hash_request){.first = first, .count = count};
+    ls_outbox_send(desync->match->outbox, peer_of(desync, slot));
+}
+
+static void compare_finished(ls_desync_service *desync, uint32_t slot)
+{
+    const ls_finished *finished = &desync->slots[slot].finished;
+    ls_desync_service_compare(desync, slot, finished->chain_tick, finished->chain);
+    if (ls_arbiter_compare_hash(&desync->arbiter, slot, finished->tick, desync->match->final_hash,
+                                finished->state_hash)) {
+        find_cause(desync, slot);
+    }
+}
+
+void ls_desync_service_receive_finished(ls_desync_service *desync, uint32_t slot,
+                                        const ls_finished *finished)
+{
+    desync->slots[slot].finished = *finished;
+    compare_finished(desync, slot);
+}
+
+static ls_status receive_hashes(ls_desync_service *desync, uint32_t slot, const ls_hashes *hashes)
+{
+    bool was_asked = ls_desync_service_is_asking(desync, slot);
+    bool is_contradiction = false;
+    bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
+    if (ls_arbiter_receive_hashes(&desync->arbiter, slot, hashes->first, hashes->state_hashes,
+                                  hashes->count, is_last, &is_contradiction)) {
+        find_cause(desync, slot);
+        return LS_OK;
+    }
+    bool is_lapsed = was_asked && !ls_desync_service_is_asking(desync, slot);
+    bool has_finished = is_spectator(desync, slot)
+                            ? desync->slots[slot].finished.tick != 0
+                            : desync->match->seats->rows[slot].state == LS_SEAT_FINISHED;
+    if (is_lapsed && has_finished) {
+        compare_finished(desync, slot); /* the question kept it from being compared */
+    }
+    if (is_contradiction && is_lapsed) {
+        return LS_MALFORMED; /* only the chain or its tick was wrong: altered on its way, perhaps */
+    }
+    return is_contradiction ? LS_MISBEHAVED : LS_OK;
+}
+
 ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
                                     const ls_message *message, ls_desync_drop *drop)
 {
+    if (message->kind == LS_MESSAGE_HASHES) {
+        return receive_hashes(desync, slot, &message->body.hashes);
+    }
     if (message->kind == LS_MESSAGE_HEALED) {
         return receive_healed(desync, slot, &message->body.healed, drop);
     }
@@ -746,70 +822,10 @@ ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
     }
 }
 
-/* ---- comparing ---- */
-
-void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick tick)
-{
-    uint32_t interval = desync->match->config.hash_interval_ticks;
-    desync->slots[slot].given_tick = tick;
-    ls_arbiter_join(&desync->arbiter, slot, tick / interval * interval);
-}
-
-void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,
-                               uint32_t chain)
-{
-    ls_tick first = 0;
-    uint32_t count = 0;
-    if (!ls_arbiter_compare(&desync->arbiter, slot, tick, chain, &first, &count)) {
-        return;
-    }
-    desync->slots[slot].asked_ns = desync->match->now_ns;
-    ls_outbox_message(desync->match->outbox, LS_MESSAGE_HASH_REQUEST)->body.hash_request =
-        (ls_hash_request){.first = first, .count = count};
-    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
-}
-
-static void compare_finished(ls_desync_service *desync, uint32_t slot, bool *is_found)
-{
-    const ls_finished *finished = &desync->slots[slot].finished;
-    ls_desync_service_compare(desync, slot, finished->chain_tick, finished->chain);
-    *is_found = ls_arbiter_compare_hash(&desync->arbiter, slot, finished->tick,
-                                        desync->match->final_hash, finished->state_hash);
-}
-
-void ls_desync_service_receive_finished(ls_desync_service *desync, uint32_t slot,
-                                        const ls_finished *finished, bool *is_found)
-{
-    desync->slots[slot].finished = *finished;
-    compare_finished(desync, slot, is_found);
-}
-
-ls_status ls_desync_service_receive_hashes(ls_desync_service *desync, uint32_t slot,
-                                           const ls_hashes *hashes, bool *is_found)
-{
-    bool was_asked = ls_desync_service_is_asking(desync, slot);
-    bool is_contradiction = false;
-    bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
-    *is_found =
-        ls_arbiter_receive_hashes(&desync->arbiter, slot, hashes->first, hashes->state_hashes,
-                                  hashes->count, is_last, &is_contradiction);
-    if (*is_found) {
-        return LS_OK;
-    }
-    bool is_lapsed = was_asked && !ls_desync_service_is_asking(desync, slot);
-    if (is_lapsed && desync->match->seats->rows[slot].state == LS_SEAT_FINISHED) {
-        compare_finished(desync, slot, is_found); /* the question kept it from being compared */
-    }
-    if (is_contradiction && is_lapsed) {
-        return LS_MALFORMED; /* only the chain or its tick was wrong: altered on its way, perhaps */
-    }
-    return is_contradiction ? LS_MISBEHAVED : LS_OK;
-}
-
 bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot)
 {
     if (ls_arbiter_settle_unanswered(&desync->arbiter, slot)) {
-        ls_desync_service_find(desync, slot);
+        find_cause(desync, slot);
     }
     return desync->slots[slot].is_unannounced && !is_excused(desync, slot);
 }
@@ -826,10 +842,13 @@ bool ls_desync_service_is_asking(const ls_desync_service *desync, uint32_t slot)
 
 /* A client whose chain differs and who does not say from where on must not get away with silence;
  * but the link may be what keeps the answer. */
-static bool is_overdue(ls_desync_service *desync, uint32_t slot, uint64_t limit_ns)
+bool ls_desync_service_is_overdue(ls_desync_service *desync, uint32_t slot, uint64_t limit_ns)
 {
+    if (desync->arbiter.slots[slot].agreement != LS_AGREEMENT_ASKING || !is_in_play(desync, slot)) {
+        return false;
+    }
     uint64_t now_ns = desync->match->now_ns;
-    if (limit_ns > 0 && now_ns - desync->match->links[slot].peer.heard_ns >= limit_ns / 4) {
+    if (limit_ns > 0 && now_ns - link_of(desync, slot)->heard_ns >= limit_ns / 4) {
         desync->slots[slot].asked_ns = now_ns;
     }
     return now_ns - desync->slots[slot].asked_ns >= limit_ns;
@@ -840,13 +859,30 @@ uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t firs
 {
     uint32_t players = desync->match->config.sim.players;
     for (uint32_t slot = first; slot < players; slot++) {
-        if (desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING &&
-            ls_seat_table_is_in_play(desync->match->seats, slot) &&
-            is_overdue(desync, slot, limit_ns)) {
+        if (ls_desync_service_is_overdue(desync, slot, limit_ns)) {
             return slot;
         }
     }
     return MATCH_NO_SLOT;
+}
+
+/* ---- spectators ---- */
+
+bool ls_desync_service_watch(ls_desync_service *desync, const ls_desync_spectator *spectator)
+{
+    uint32_t slot = desync->match->config.sim.players;
+    if (desync->spectator.peer != 0 || is_slot_open(desync, slot)) {
+        return false;
+    }
+    desync->slots[slot] = (desync_slot){0};
+    desync->spectator = *spectator;
+    ls_desync_service_begin(desync, slot, spectator->agreed);
+    return true;
+}
+
+bool ls_desync_service_watches(const ls_desync_service *desync, ls_peer_id peer)
+{
+    return peer != 0 && desync->spectator.peer == peer;
 }
 
 /* ---- what is known ---- */
@@ -854,6 +890,9 @@ uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t firs
 void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot, ls_match_slot *report)
 {
     const desync_slot *known = &desync->slots[slot];
+    if (is_spectator(desync, slot)) {
+        memcpy(report->name, desync->spectator.name, sizeof report->name);
+    }
     report->hashes_compared = desync->arbiter.slots[slot].compared;
     report->agreed_tick = desync->arbiter.slots[slot].agreed_tick;
     report->is_desynced = known->is_desynced;
@@ -909,7 +948,7 @@ ls_status ls_desync_service_create(const ls_match *match, ls_desync_service **ou
 {
     uint32_t players = match->config.sim.players;
     ls_desync_service *desync =
-        ls_allocate(match->allocator, sizeof *desync + players * sizeof desync->slots[0]);
+        ls_allocate(match->allocator, sizeof *desync + (players + 1) * sizeof desync->slots[0]);
     if (!desync) {
         return LS_NO_MEMORY;
     }

@@ -33,11 +33,9 @@ void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick t
 void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,
                                uint32_t chain);
 
-/* HASHES, or FINISHED, has come. *is_found: the slot differs, see ls_desync_service_find. */
-ls_status ls_desync_service_receive_hashes(ls_desync_service *desync, uint32_t slot,
-                                           const ls_hashes *hashes, bool *is_found);
+/* FINISHED has come. */
 void ls_desync_service_receive_finished(ls_desync_service *desync, uint32_t slot,
-                                        const ls_finished *finished, bool *is_found);
+                                        const ls_finished *finished);
 
 /* A player leaves: true when it differs and nobody was told; so does one that owes an answer. */
 bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot);
@@ -53,10 +51,25 @@ bool ls_desync_service_is_asking(const ls_desync_service *desync, uint32_t slot)
 uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t first,
                                         uint64_t limit_ns);
 
-/* ---- a slot differs ---- */
+/* It owes an answer for longer than that. */
+bool ls_desync_service_is_overdue(ls_desync_service *desync, uint32_t slot, uint64_t limit_ns);
 
-/* Begins to look for the cause. No player is told yet: the server may be the one that differs. */
-void ls_desync_service_find(ls_desync_service *desync, uint32_t slot);
+/* ---- spectators: the difference of one at a time is looked into, as that of a player whose slot
+ * is the number of players. It is dropped behind its report. ---- */
+
+typedef struct ls_desync_spectator {
+    ls_peer_id peer;
+    const ls_peer_link *link;            /* borrowed until the slot is left */
+    ls_tick agreed;                      /* the newest state that it is known to have */
+    char name[LS_PLAYER_NAME_BYTES_MAX]; /* stays until the next one is looked into */
+} ls_desync_spectator;
+
+/* From here on the functions of this header may be called with its slot. False: another one is
+ * looked into. */
+bool ls_desync_service_watch(ls_desync_service *desync, const ls_desync_spectator *spectator);
+bool ls_desync_service_watches(const ls_desync_service *desync, ls_peer_id peer);
+
+/* ---- a slot differs ---- */
 
 /* The next slot that is to be announced: the hashes of the other clients are known, or have been
  * waited for long enough; `is_time_up`: they are not waited for. MATCH_NO_SLOT: there is none. */
@@ -66,8 +79,8 @@ uint32_t ls_desync_service_next_settled(ls_desync_service *desync, bool is_time_
  * be dropped at once, because the cause cannot be looked for. */
 bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_desync_drop *drop);
 
-/* A player has answered, or says how its healing went. An answer that comes too late, or was never
- * asked for, is STALE. */
+/* A player has told hashes or answered, or says how its healing went. An answer that comes too
+ * late, or was never asked for, is STALE. */
 ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
                                     const ls_message *message, ls_desync_drop *drop);
 

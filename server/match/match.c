@@ -379,7 +379,12 @@ void ls_match_secret_of(const ls_match *match, uint32_t slot, uint8_t out[LS_SEC
 
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 {
-    LS_ASSERT(slot < match->config.sim.players);
+    LS_ASSERT(slot <= match->config.sim.players);
+    if (slot == match->config.sim.players) {
+        ls_match_slot spectator = {0};
+        ls_desync_service_report(match->desync, slot, &spectator);
+        return spectator;
+    }
     const ls_player_figures *figures = &match->links[slot].figures;
     ls_match_slot report = {.inputs_on_time = figures->inputs_on_time,
                             .inputs_late = figures->inputs_late,

@@ -210,7 +210,9 @@ typedef struct ls_match_event {
     ls_text text;
 } ls_match_event;
 
-/* The report of one slot; final once the match is over. */
+/* The report of one slot; final once the match is over. Spectators have no slot. The newest of them
+ * whose difference was looked into counts as one behind those of the players: in events about
+ * desyncs, with its name and its desync here, and wherever a finding is asked for. */
 typedef struct ls_match_slot {
     char name[LS_PLAYER_NAME_BYTES_MAX];
     ls_peer_id peer; /* 0 when nobody sits there now */

@@ -360,23 +360,19 @@ void ls_conduct_close(ls_match *match, ls_status status, const char *why)
 
 void ls_conduct_drop_desynced(ls_match *match, ls_desync_drop found)
 {
-    if (found.why && ls_seat_table_is_in_play(match->seats, found.slot)) {
+    if (found.why && found.slot == match->config.sim.players) {
+        ls_spectators_drop_watched(match->spectators, found.why);
+    } else if (found.why && ls_seat_table_is_in_play(match->seats, found.slot)) {
         ls_conduct_drop(match, found.slot, LS_DESYNCED, found.why);
     }
 }
 
-static void announce_settled(ls_match *match, bool is_time_up)
+void ls_conduct_announce_desyncs(ls_match *match, bool is_time_up)
 {
     uint32_t slot = 0;
     while ((slot = ls_desync_service_next_settled(match->desync, is_time_up)) != MATCH_NO_SLOT) {
         ls_conduct_drop_desynced(match, announce_desync(match, slot));
     }
-}
-
-void ls_conduct_report_desync(ls_match *match, uint32_t slot)
-{
-    ls_desync_service_find(match->desync, slot);
-    announce_settled(match, false);
 }
 
 /* Players whom values alone do not heal are sent the whole state. */
@@ -755,7 +751,7 @@ static bool are_all_finished(const ls_match *match)
 static void release_players(ls_match *match)
 {
     drop_overdue(match, 0);
-    announce_settled(match, true);
+    ls_conduct_announce_desyncs(match, true);
     ls_desync_drop found;
     while ((found = ls_desync_service_finish(match->desync)).why) {
         ls_conduct_drop_desynced(match, found);
@@ -775,7 +771,7 @@ static void advance_match(ls_match *match)
     if (match->state == LS_MATCH_RUNNING) {
         advance_running(match);
     }
-    announce_settled(match, false);
+    ls_conduct_announce_desyncs(match, false);
     ls_conduct_drop_desynced(match, ls_desync_service_advance(match->desync));
     if (match->state != LS_MATCH_ENDING) {
         return;

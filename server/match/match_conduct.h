@@ -72,8 +72,9 @@ void ls_conduct_send_due(ls_match *match);
  * a round trip from now only. */
 void ls_conduct_answer_moved(ls_match *match, ls_peer_id peer, size_t room_bytes);
 
-/* The slot has been found to differ. */
-void ls_conduct_report_desync(ls_match *match, uint32_t slot);
+/* Announces the slots that were found to differ and are to be announced by now;
+ * `is_time_up`: all of them. */
+void ls_conduct_announce_desyncs(ls_match *match, bool is_time_up);
 void ls_conduct_drop_desynced(ls_match *match, ls_desync_drop found);
 
 /* The newest closed tick was the last one; and nothing more will happen. */

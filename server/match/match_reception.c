@@ -72,7 +72,6 @@ static ls_status receive_joined(ls_match *match, uint32_t slot, const ls_joined 
 
 static ls_status receive_finished(ls_match *match, uint32_t slot, const ls_finished *finished)
 {
-    bool is_found = false;
     ls_tick next = match->log->next;
     if (match->state != LS_MATCH_ENDING || match->seats->rows[slot].state != LS_SEAT_PLAYING ||
         finished->tick != next || finished->chain_tick != match->log->hashes.newest_tick) {
@@ -80,21 +79,9 @@ static ls_status receive_finished(ls_match *match, uint32_t slot, const ls_finis
     }
     match->links[slot].peer.downlink.next = next;
     ls_seat_table_set_finished(match->seats, slot, finished);
-    ls_desync_service_receive_finished(match->desync, slot, finished, &is_found);
-    if (is_found) {
-        ls_conduct_report_desync(match, slot);
-    }
+    ls_desync_service_receive_finished(match->desync, slot, finished);
+    ls_conduct_announce_desyncs(match, false);
     return LS_OK;
-}
-
-static ls_status receive_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes)
-{
-    bool is_found = false;
-    ls_status status = ls_desync_service_receive_hashes(match->desync, slot, hashes, &is_found);
-    if (is_found) {
-        ls_conduct_report_desync(match, slot);
-    }
-    return status;
 }
 
 static ls_status receive_evidence(ls_match *match, uint32_t slot, const ls_message *message)
@@ -106,6 +93,7 @@ static ls_status receive_evidence(ls_match *match, uint32_t slot, const ls_messa
         ls_join_service_end_healing(match->joins, slot);
     }
     ls_conduct_drop_desynced(match, found);
+    ls_conduct_announce_desyncs(match, false);
     return status;
 }
 
@@ -145,7 +133,6 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     case LS_MESSAGE_READY:
         return receive_ready(match, slot, &message->body.ready);
     case LS_MESSAGE_HASHES:
-        return receive_hashes(match, slot, &message->body.hashes);
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
     case LS_MESSAGE_BUILD_FINGERPRINT:

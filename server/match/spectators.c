@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/desync_service.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/match/spectator_table.h"
 
@@ -188,9 +189,28 @@ static void pay_for_state(ls_spectators *spectators, const ls_spectator *spectat
     }
 }
 
+static bool is_watched(const ls_spectators *spectators, const ls_spectator *spectator)
+{
+    return ls_desync_service_watches(spectators->match->desync, spectator->peer);
+}
+
+/* The service reports what it knows of the difference. */
+static void end_watching(const ls_spectators *spectators)
+{
+    ls_desync_drop drop = {0, NULL}; /* it goes anyway */
+    uint32_t slot = spectators->match->config.sim.players;
+    if (ls_desync_service_settle(spectators->match->desync, slot)) {
+        (void)ls_desync_service_announce(spectators->match->desync, slot, &drop);
+    }
+    ls_desync_service_leave(spectators->match->desync, slot);
+}
+
 static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
                   const char *why)
 {
+    if (is_watched(spectators, spectator)) {
+        end_watching(spectators);
+    }
     bool has_watched = spectator->state >= LS_SPECTATOR_JOINING;
     ls_match_event *event = ls_outbox_push_event(
         spectators->match->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED, 0,
@@ -215,6 +235,16 @@ static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status
 static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
 {
     return spectators ? ls_spectator_table_find(&spectators->table, peer) : NULL;
+}
+
+void ls_spectators_drop_watched(ls_spectators *spectators, const char *why)
+{
+    for (uint32_t row = 0; row < spectators->table.end; row++) {
+        if (is_watched(spectators, &spectators->table.rows[row])) {
+            refuse(spectators, &spectators->table.rows[row], LS_DESYNCED, why);
+            return;
+        }
+    }
 }
 
 ls_peer_id ls_spectators_of_holder(const ls_spectators *spectators, uint64_t holder)
@@ -545,6 +575,12 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
         refuse(spectators, spectator, LS_TIMED_OUT, LS_PEER_LINK_SILENT);
         return false;
     }
+    if (is_watched(spectators, spectator) &&
+        ls_desync_service_is_overdue(match->desync, spectators->match->config.sim.players,
+                                     ls_match_timeout_ns(match))) {
+        refuse(spectators, spectator, LS_DESYNCED, "did not say which of its states differs");
+        return false;
+    }
     if (has_joined && ls_peer_link_fell_behind(&spectator->link, match->log)) {
         refuse(spectators, spectator, LS_FELL_BEHIND, LS_PEER_LINK_FELL_BEHIND);
         return false;
@@ -669,6 +705,16 @@ static void count_agreement(ls_spectators *spectators, ls_spectator *spectator, 
     }
 }
 
+/* False: the difference of another one is looked into. */
+static bool watch(const ls_spectators *spectators, const ls_spectator *spectator)
+{
+    ls_desync_spectator watched = {
+        .peer = spectator->peer, .link = &spectator->link, .agreed = spectator->agreed_tick};
+    memcpy(watched.name, spectator->name, sizeof watched.name);
+    return is_watched(spectators, spectator) ||
+           ls_desync_service_watch(spectators->match->desync, &watched);
+}
+
 /* One chain that differs may have been altered on its way; the next one tells. */
 static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick,
                                uint32_t chain)
@@ -677,20 +723,22 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
     if (!ls_hash_record_chain(&spectators->match->log->hashes, tick, &own)) {
         return LS_OK; /* not held any more */
     }
-    if ((uint32_t)own == chain) {
-        spectator->is_chain_doubted = false;
-        count_agreement(spectators, spectator, tick);
-        return LS_OK;
-    }
-    if (!spectator->is_chain_doubted) {
+    bool is_equal = (uint32_t)own == chain;
+    if (!is_equal && !spectator->is_chain_doubted) {
         spectator->is_chain_doubted = true;
         return LS_MALFORMED;
     }
-    ls_text why;
-    ls_text_set(
-        &why, "the client's state differs from the server's between ticks %" PRIu32 " and %" PRIu32,
-        spectator->agreed_tick, tick);
-    refuse(spectators, spectator, LS_DESYNCED, why.bytes);
+    spectator->is_chain_doubted = !is_equal;
+    if (is_watched(spectators, spectator) || (!is_equal && watch(spectators, spectator))) {
+        ls_desync_service_compare(spectators->match->desync, spectators->match->config.sim.players,
+                                  tick, chain);
+    } else if (!is_equal) {
+        refuse(spectators, spectator, LS_DESYNCED, "the client's state differs from the server's");
+        return LS_OK;
+    }
+    if (is_equal) {
+        count_agreement(spectators, spectator, tick);
+    }
     return LS_OK;
 }
 
@@ -755,7 +803,8 @@ static ls_status receive_joined(ls_spectators *spectators, ls_spectator *spectat
     if (spectator->state != LS_SPECTATOR_JOINING || status == LS_MISBEHAVED) {
         return LS_MISBEHAVED;
     }
-    if (status != LS_OK) {
+    bool has_strayed = status == LS_DESYNCED && joined->tick > spectator->join_tick;
+    if (status != LS_OK && !has_strayed) {
         refuse(spectators, spectator, status,
                status == LS_DESYNCED ? "the spectator joined with a state that is not the server's"
                                      : "the spectator joined with a state that is too old");
@@ -763,7 +812,8 @@ static ls_status receive_joined(ls_spectators *spectators, ls_spectator *spectat
     }
     ls_handover_stop(&spectators->states.handover, spectator->peer);
     spectator->state = LS_SPECTATOR_SEES;
-    spectator->agreed_tick = joined->tick;
+    /* The state that it was given was the server's: its chain will differ, and be looked into. */
+    spectator->agreed_tick = has_strayed ? spectator->join_tick : joined->tick;
     return LS_OK;
 }
 
@@ -778,8 +828,14 @@ static ls_status receive_finished(ls_spectators *spectators, ls_spectator *spect
         return LS_MISBEHAVED;
     }
     bool is_held = ls_hash_record_chain(hashes, finished->chain_tick, &chain);
-    if (!is_held || (uint32_t)chain != finished->chain ||
-        finished->state_hash != spectators->match->final_hash) {
+    bool is_same = is_held && (uint32_t)chain == finished->chain &&
+                   finished->state_hash == spectators->match->final_hash;
+    if (!is_same && is_held && watch(spectators, spectator)) {
+        ls_desync_service_receive_finished(spectators->match->desync,
+                                           spectators->match->config.sim.players, finished);
+        return LS_OK;
+    }
+    if (!is_same) {
         refuse(spectators, spectator, LS_DESYNCED, "its final state is not the server's");
         return LS_OK;
     }
@@ -788,6 +844,17 @@ static ls_status receive_finished(ls_spectators *spectators, ls_spectator *spect
     ls_outbox_disconnect(spectators->match->outbox, spectator->peer);
     leave(spectators, spectator, LS_OK, "watched to the end");
     return LS_OK;
+}
+
+/* The spectator tells of its state. */
+static ls_status receive_evidence(const ls_spectators *spectators, const ls_spectator *spectator,
+                                  const ls_message *message)
+{
+    ls_desync_drop drop = {0, NULL}; /* no spectator is healed */
+    return is_watched(spectators, spectator)
+               ? ls_desync_service_receive(spectators->match->desync,
+                                           spectators->match->config.sim.players, message, &drop)
+               : LS_STALE;
 }
 
 static void receive_goodbye(ls_spectators *spectators, ls_spectator *spectator,
@@ -816,6 +883,11 @@ static ls_status receive_reliable(ls_spectators *spectators, ls_spectator *spect
     case LS_MESSAGE_GOODBYE:
         receive_goodbye(spectators, spectator, &message->body.close_reason);
         return LS_OK;
+    case LS_MESSAGE_HASHES:
+    case LS_MESSAGE_TREE_ANSWER:
+    case LS_MESSAGE_EVIDENCE:
+    case LS_MESSAGE_BUILD_FINGERPRINT:
+        return receive_evidence(spectators, spectator, message);
     default:
         return LS_MISBEHAVED;
     }

@@ -36,6 +36,9 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
 void ls_spectators_advance(ls_spectators *spectators);
 uint64_t ls_spectators_next_ns(const ls_spectators *spectators);
 
+/* The spectator that desync_service watches has to go. */
+void ls_spectators_drop_watched(ls_spectators *spectators, const char *why);
+
 /* Every spectator has seen the end, or has had the time to. */
 bool ls_spectators_are_done(const ls_spectators *spectators);
 

@@ -242,10 +242,13 @@ static ls_status choose_path(bundle_task *task, ls_tick tick)
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_match_instance(task->what.match));
     const char *label = task->what.label;
-    int bytes =
-        snprintf(task->path, sizeof task->path,
-                 "%s/desync-%s%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", config->directory,
-                 label, label[0] != '\0' ? "-" : "", simulation->name, tick, task->what.slot);
+    ls_text whose = {"spectator"};
+    if (task->what.slot < ls_match_players(task->what.match)) {
+        ls_text_set(&whose, "slot%" PRIu32, task->what.slot);
+    }
+    int bytes = snprintf(task->path, sizeof task->path,
+                         "%s/desync-%s%s%s-tick%" PRIu32 "-%s.bundle", config->directory, label,
+                         label[0] != '\0' ? "-" : "", simulation->name, tick, whose.bytes);
     if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
         return LS_FULL;
     }

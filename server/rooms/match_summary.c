@@ -1,6 +1,7 @@
 #include "lockstep/server/rooms/match_summary.h"
 
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/system/library.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -115,6 +116,7 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
     ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
+                                  .is_spectator = slot == summary->player_count,
                                   .server_hash = player->desync_server_hash,
                                   .client_hash = player->desync_client_hash,
                                   .clients = player->desync_clients,
@@ -142,6 +144,8 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
     for (uint32_t slot = 0; slot < summary->player_count; slot++) {
         fill_player(match, slot, &traffic[slot], &summary->players[slot]);
         summary->hashes_compared += summary->players[slot].hashes_compared;
+    }
+    for (uint32_t slot = 0; slot <= summary->player_count; slot++) {
         ls_match_slot player = ls_match_slot_of(match, slot);
         if (player.is_desynced) {
             add_desync(summary, slot, &player, ls_match_desync_of(match, slot),
@@ -341,8 +345,26 @@ static void log_open(const ls_desync_finding *finding, const char *player, const
     log_values_state(finding, log);
 }
 
+ls_text ls_desync_finding_command(const char *bundle, const ls_simulation *simulation)
+{
+    const ls_text none = {{0}};
+    return bundle ? ls_desync_command(bundle, ls_library_of(simulation->name), simulation) : none;
+}
+
+/* First what explains this one, then what its class asks for. */
+static void log_next(const ls_desync_finding *finding, const char *bundle,
+                     const ls_simulation *simulation, const ls_log *log)
+{
+    ls_text command = ls_desync_finding_command(bundle, simulation);
+    if (command.bytes[0]) {
+        ls_log_line(log, LS_LOG_ERROR, "  next: %s", command.bytes);
+    }
+    ls_log_line(log, LS_LOG_ERROR, "  %s: %s", command.bytes[0] ? "then" : "next",
+                ls_desync_class_next(finding->verdict.kind));
+}
+
 void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
-                          const ls_log *log)
+                          const ls_simulation *simulation, const ls_log *log)
 {
     if (finding->is_open) {
         log_open(finding, player, log);
@@ -365,9 +387,8 @@ void ls_desync_report_log(const ls_desync_finding *finding, const char *player, 
         ls_log_line(log, LS_LOG_ERROR, "  %s", finding->circumstances.bytes);
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
-    ls_log_line(log, LS_LOG_ERROR, "  next: %s", ls_desync_class_next(finding->verdict.kind));
+    log_next(finding, bundle, simulation, log);
     if (bundle) {
-        ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (read it with: lockstep-desync explain %s)",
-                    bundle, bundle);
+        ls_log_line(log, LS_LOG_ERROR, "  bundle: %s", bundle);
     }
 }

@@ -23,6 +23,9 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log);
 
 /* `player`: its name and slot, as text. `bundle`: path of the file; NULL: there is none. */
 void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
-                          const ls_log *log);
+                          const ls_simulation *simulation, const ls_log *log);
+
+/* The command that explains it; empty: there is none. */
+ls_text ls_desync_finding_command(const char *bundle, const ls_simulation *simulation);
 
 #endif

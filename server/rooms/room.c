@@ -40,7 +40,7 @@ struct ls_room {
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
     room_seat *seats;
-    slot_desyncs *desyncs;          /* of each slot */
+    slot_desyncs *desyncs;          /* of each slot, and behind them of a spectator */
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
@@ -62,7 +62,9 @@ static ls_text player_of(const room_lines *room, uint32_t slot)
 {
     ls_text text = {{0}};
     ls_match_slot player = ls_match_slot_of(room->match, slot);
-    if (player.name[0]) {
+    if (slot == ls_match_players(room->match)) {
+        ls_text_set(&text, "spectator %s", player.name);
+    } else if (player.name[0]) {
         ls_text_set(&text, "%s (slot %" PRIu32 ")", player.name, slot);
     } else {
         ls_text_set(&text, "slot %" PRIu32, slot);
@@ -106,7 +108,8 @@ static ls_text differing_of(const room_lines *room, const ls_match_event *event)
 static void log_cause(const room_lines *room, const ls_match_event *event)
 {
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
-    ls_desync_report_log(finding, differing_of(room, event).bytes, room->bundle, room->log);
+    ls_desync_report_log(finding, differing_of(room, event).bytes, room->bundle,
+                         ls_match_config_of(room->match)->simulation, room->log);
 }
 
 /* The whole follows, with its bundle. */
@@ -114,7 +117,7 @@ static void log_values(const room_lines *room, const ls_match_event *event)
 {
     const ls_desync_finding *finding = ls_match_desync_of(room->match, event->slot);
     if (finding->is_open) {
-        ls_desync_report_log(finding, differing_of(room, event).bytes, NULL, room->log);
+        ls_desync_report_log(finding, differing_of(room, event).bytes, NULL, NULL, room->log);
     }
 }
 
@@ -274,8 +277,8 @@ static const char *path_or_null(const char *path)
 
 /* Adds to the newest one of the slot what the match does not know, and fills in the first. Their
  * texts are borrowed. */
-static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *newest,
-                              ls_summary_desync *first)
+static void summarize_desyncs(const slot_desyncs *desyncs, const ls_simulation *simulation,
+                              ls_summary_desync *newest, ls_summary_desync *first)
 {
     newest->times = desyncs->count;
     newest->bundle = path_or_null(desyncs->bundle);
@@ -286,6 +289,8 @@ static void summarize_desyncs(const slot_desyncs *desyncs, ls_summary_desync *ne
         ls_desync_finding_summarize(desyncs->first_finding, first);
     }
     first->bundle = path_or_null(desyncs->first_bundle);
+    newest->next = ls_desync_finding_command(newest->bundle, simulation);
+    first->next = ls_desync_finding_command(first->bundle, simulation);
 }
 
 /* ---- bundles ---- */
@@ -475,7 +480,8 @@ void ls_room_summarize(ls_room *room, ls_summary *summary)
         ls_room_journal_summarize(room->journal, &summary->journal);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
-        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot], &summary->desyncs[i],
+        summarize_desyncs(&room->desyncs[summary->desyncs[i].slot],
+                          ls_match_config_of(room->match)->simulation, &summary->desyncs[i],
                           &summary->firsts[i]);
     }
     ls_room_begin_lines(room);
@@ -512,8 +518,8 @@ static ls_status create_parts(ls_room *room, const ls_room_opening *opening, ls_
 {
     const ls_allocator *heap = ls_allocator_heap();
     room->seats = ls_allocate_array(heap, room->players, sizeof *room->seats);
-    room->desyncs = ls_allocate_array(heap, room->players, sizeof *room->desyncs);
-    room->slot_lines = ls_allocate_array(heap, room->players, sizeof *room->slot_lines);
+    room->desyncs = ls_allocate_array(heap, room->players + 1, sizeof *room->desyncs);
+    room->slot_lines = ls_allocate_array(heap, room->players + 1, sizeof *room->slot_lines);
     bool are_there = room->seats && room->desyncs && room->slot_lines;
     return are_there ? begin_journal(room, opening, why) : LS_NO_MEMORY;
 }
@@ -555,7 +561,7 @@ void ls_room_destroy(ls_room *room)
         return;
     }
     ls_room_journal_destroy(room->journal);
-    for (uint32_t slot = 0; room->desyncs && slot < room->players; slot++) {
+    for (uint32_t slot = 0; room->desyncs && slot <= room->players; slot++) {
         ls_release(ls_allocator_heap(), room->desyncs[slot].first_finding);
     }
     ls_release(ls_allocator_heap(), room->seats);

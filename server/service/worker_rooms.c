@@ -120,7 +120,8 @@ static void report_event(ls_worker_rooms *all, const worker_room *room, const ch
     ls_name_copy(message->event.room, sizeof message->event.room,
                  is_of_room ? room->report.name : "");
     if (event) {
-        bool is_of_slot = ls_event_row_of(event)->scope == LS_EVENT_OF_SLOT;
+        bool is_of_slot = ls_event_row_of(event)->scope == LS_EVENT_OF_SLOT &&
+                          event->slot < ls_match_players(match_of(room));
         message->event.slot = is_of_slot ? (int32_t)event->slot : -1;
         message->event.text = event->text;
         if (event->kind == LS_MATCH_DESYNC) {

@@ -10,9 +10,10 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:lockstep/)?([^"\n]+)"', re
 # An identifier that is no field of something: not behind a dot or an arrow.
 IDENTIFIER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 
-# Defines the functions of a file whose library is not there, whose calls Linux alone has, or whose
-# system this is not.
-STAND_IN = re.compile(r"_(none|built)\.c$|/portable_\w+\.c$|^common/system/windows/\w+\.[ch]$")
+# Defines the functions of a file whose library is not there or is loaded when it is called, whose
+# calls Linux alone has, or whose system this is not.
+STAND_IN = re.compile(
+    r"_(none|built|loaded)\.c$|/portable_\w+\.c$|^common/system/windows/\w+\.[ch]$")
 
 _FUNCTION = re.compile(r"^([A-Za-z_][^;{}#]*)\n\{", re.MULTILINE)
 _VARIABLE = re.compile(

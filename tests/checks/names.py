@@ -13,7 +13,7 @@ from tree import Finding, is_test
 TEMPLATES = "tools/new/template/"  # code of a project of its own
 TOOLS = ("tools/", "tests/lab/")
 PREFIX = "LS_"
-ENTRIES = ("main", "lockstep_simulation")  # each program and plug-in has its own
+ENTRIES = ("main", "lockstep_plugin", "lockstep_simulation")  # each program and plug-in has its own
 
 
 def shared_names(source):

@@ -20,7 +20,7 @@ WITHOUT_FLAGS = (REFERENCE, "docs/changelog.md")
 # Flags of other people's programs.
 FOREIGN = set(
     "--preset --build --install --prefix --cflags --libs --root --target --from-file --now "
-    "--variant --pull-never --static".split()
+    "--variant --pull-never --static --offline --release --manifest-path".split()
 )
 
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)

@@ -20,6 +20,10 @@ enum {
     SIMULATION_FIRST_TICKS = 30,
     SIMULATION_TICKS = 30,
     RTT_MS = 60,
+
+    /* Clients that say they make inputs when they are due have to do so: within half a millisecond,
+     * or they spend instructions on telling the server how late they were. */
+    STEPS_PER_TICK = 32,
 };
 
 typedef struct counted_path {
@@ -86,7 +90,7 @@ static void set_up_match(counted_path *path)
                                               .delay_ns = RTT_MS * LS_NS_PER_MS / 2,
                                               .loss_ppm = path->loss_ppm,
                                               .predict_ticks = path->predict_ticks,
-                                              .steps_per_tick = 4,
+                                              .steps_per_tick = STEPS_PER_TICK,
                                               .on_work = count_cores,
                                               .seed = 1};
     path->match = bench_memory_match_create(&config);

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ ON_ONE_CORE = [sys.executable, "-c", "import os, sys; "
                "os.execv(sys.argv[1], sys.argv[1:])"]
 # What a live entry may say.
 KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "one_core",
-        "other_folder", "needs_fma", "finds", "also", "refused"}
+        "other_folder", "needs_fma", "finds", "also", "line", "refused"}
 # `first_tick`: which tick it is depends on how packets come, or on what the heap holds, but it is
 # none before this one.
 FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
@@ -175,13 +176,20 @@ def visit_healthy(tools, entry, healthy):
 def explain_problems(match, entry, desync):
     """The bundle, opened with the server's plug-in, says what the server said."""
     path = match.path("explained.json")
+    command = desync["next"] or ""
+    if f"next: {command}\n" not in match.server.text() or not command:
+        return [f"the log does not have the report's next: {command!r}"]
+    # As a person would run it, whose PATH has the program.
     done = subprocess.run(
-        [match.tools.desync, "explain", desync["bundle"] or "", "--sim",
-         str(match.tools.plugins / entry["server"]), "--json", str(path)],
+        [match.tools.desync, *shlex.split(command)[1:], "--json", str(path)],
         capture_output=True, text=True, check=False, timeout=SECONDS_MAX)
     if done.returncode != FOUND:
         return [f"explain: exit code {done.returncode}\n{done.stderr}"]
     explained = json.loads(path.read_text())
+    line = explained["line"] or {}
+    wrong = [f"the line is {explained['line'] or explained['no_line']!r}, not {entry['line']!r}"]
+    if not offline.fits(entry["line"], line.get("source", "")):
+        return wrong
     shown = explained["after_pass"] or explained
     first = (shown["differences"] or [{}])[0]
     said = {**explained, "field": first.get("field"), "server_value": first.get("server"),

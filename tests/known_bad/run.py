@@ -20,7 +20,7 @@ CLEAN, FOUND = 0, 3
 BAD_RESULTS = {"differs", "fault", "crashed", "hung", "failed"}
 # What an expectation of a perturbation may say, besides its name.
 KEYS = {"perturbation", "result", "tick", "pass", "field", "expected", "found", "class", "cause",
-        "words", "signal", "text"}
+        "words", "signal", "text", "same_as", "played", "differing"}
 LINT_KEYS = {"topic", "name", "function", "kind"}
 SECONDS_MAX = 300
 TICKS = 300
@@ -29,7 +29,7 @@ TICKS = 300
 class Run:
     """One call of lockstep-synctest and what came of it."""
 
-    def __init__(self, program, plugins, arguments, ticks=TICKS):
+    def __init__(self, program, plugins, arguments, ticks=TICKS, environment=None):
         self.arguments = arguments
         length = [] if ticks is None else ["--ticks", str(ticks)]
         started = time.monotonic()
@@ -38,6 +38,8 @@ class Run:
             done = subprocess.run(
                 [program, *arguments, *length, "--jobs", "1", "--json", path],
                 cwd=plugins, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+                env={**os.environ, **{name: value.replace("{folder}", folder)
+                                      for name, value in (environment or {}).items()}},
             )
             self.report = {}
             if os.path.exists(path) and os.path.getsize(path) > 0:
@@ -109,6 +111,23 @@ def find_problems(run, expected):
     return [run.problem(words) for words in problems]
 
 
+def race_problems(run, race):
+    """Whatever perturbation a race shows with, it is a race: no other cause is named, and where
+    none was seen the last line says how often a race may come that was not."""
+    problems = []
+    bad = run.bad_perturbations()
+    if run.code != (FOUND if bad else CLEAN) or not bad and not race.get("may_pass"):
+        problems.append(f"exit code {run.code}, {len(bad)} perturbations found something")
+    if not bad and not re.search(r"once in these \d{3,} ticks may not have been seen", run.output):
+        problems.append("does not say what may not have been seen")
+    for name, finding in bad.items():
+        if finding["class"] != "race" or not re.search(r"seen \d of \d", finding["cause"]):
+            problems.append(f"{name}: {finding['class']}, {finding['cause']}")
+    if bad and sum(not finding["same_as"] for finding in bad.values()) != 1:
+        problems.append("more than one finding, of one race")
+    return [run.problem(words) for words in problems]
+
+
 def healthy_problems(run, taps=None):
     """`taps`: the bits that it has to warn of, for each file where there are any."""
     problems = []
@@ -134,6 +153,11 @@ def rows_of(simulation, run, expected):
         yield cause, found_by, "", where, "", named.get("topic", ""), run.seconds
     if "status" in expected:
         yield cause, run.report.get("status"), "", "", "", "", run.seconds
+    if "race" in expected:
+        bad = run.bad_perturbations()
+        found_by = next((name for name, find in bad.items() if not find["same_as"]), "not seen")
+        yield (cause, found_by, *("" if not bad else bad[found_by][key] or ""
+                                  for key in ("tick", "pass", "field", "class")), run.seconds)
     for find in expected.get("finds", []):
         actual = run.bad_perturbations().get(find["perturbation"], {})
         yield (cause, find["perturbation"], actual.get("tick"), actual.get("pass"),
@@ -154,9 +178,13 @@ def visit(program, plugins, path):
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))
             continue
-        run = Run(program, plugins, arguments, simulation.get("ticks", TICKS))
-        problems += find_problems(run, expected)
-        rows += rows_of(simulation, run, expected)
+        for _ in range(expected.get("times", 1)):
+            run = Run(program, plugins, arguments,
+                      expected.get("ticks", simulation.get("ticks", TICKS)),
+                      expected.get("environment"))
+            problems += (race_problems(run, expected["race"]) if "race" in expected else
+                         find_problems(run, expected))
+            rows += rows_of(simulation, run, expected)
     for arguments in simulation["healthy"]:
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))

@@ -45,10 +45,12 @@ def ships(flaw=0):
         for ship, slot in zip(state.ships, inputs.slots):
             keys = slot.bytes[0] if slot.bytes else 0
             ship.speed += bool(keys & 2) - bool(keys & 1)
-            ship.place += ship.speed + (flaw if inputs.tick == 20 else 0)
+            ship.place += ship.speed + (1000 if keys & 4 else 0)
+            ship.place += flaw if inputs.tick == 20 else 0
 
     units = {"ships.place": "mm", "ships.speed": "mm/tick"}
-    return lockstep.Game("ships", Ships, step, players_max=4, units=units)
+    bits = {"edges": b"\4", "buttons": b"\3"}
+    return lockstep.Game("ships", Ships, step, players_max=4, units=units, **bits)
 
 
 def run_until(handles, is_reached):
@@ -173,6 +175,13 @@ class Simulations(unittest.TestCase):
         longer = type("Longer", (Ship,), {"_fields_": [("more", ctypes.c_uint8)]})
         with lockstep.Simulation(lockstep.Game("longer", longer, print), players=1) as sim:
             self.assertEqual([field.path for field in sim.fields()][:3], ["place", "speed", "more"])
+
+    def test_masks_reach_the_library_at_the_size_of_an_input(self):
+        game = lockstep.Game("masks", Ships, print, input_bytes=3, edges=b"\0\1")
+        self.assertEqual(ctypes.string_at(game.c_game.edges, 3), b"\0\1\0")
+        self.assertIsNone(game.c_game.buttons)
+        with self.assertRaisesRegex(ValueError, "2 bytes .* input of 1"):
+            lockstep.Game("masks", Ships, print, buttons=b"\0\1")
 
     def test_exception_of_a_step_reaches_the_caller(self):
         def step(state, inputs):

@@ -196,8 +196,8 @@ static void expect_contract(const cJSON *summary)
                                  "first_tick_max", "part", "field", "server_value", "client_value",
                                  "unit", "differing", "differing_is_lower_bound", "fields", "pass",
                                  "values_after_pass", "class", "culprit", "why", "inputs",
-                                 "circumstances", "bundle", "values_ms", "found_ms", "times",
-                                 "healed", "first"));
+                                 "circumstances", "bundle", "next", "values_ms", "found_ms",
+                                 "times", "healed", "first"));
     }
     const char *hash = hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);

@@ -294,8 +294,13 @@ Test(programs_desync, the_first_of_many_is_kept_beside_the_newest)
     const char *first = hosted_word(server, "first.bundle");
     cr_expect_str_neq(first, hosted_word(server, "bundle"));
     hosted_run(3, LS_TEST_DESYNC, "explain", first);
-    hosted_expect_all(&hosted.server, "  next: give both sides the same file");
-    hosted_expect_all(&hosted.clients[0], "  next: give both sides the same file");
+    cr_expect_str_eq(hosted_word(server, "next"),
+                     hosted_text("lockstep-desync explain %s --sim %s",
+                                 hosted_word(server, "bundle"), LS_PLUGIN("fault_none")));
+    hosted_expect_all(&hosted.server, hosted_text("  next: %s", hosted_word(server, "next")),
+                      "  then: give both sides the same file");
+    hosted_expect_all(&hosted.clients[0], "  next: lockstep-desync explain desync-",
+                      "  then: give both sides the same file");
 }
 
 /* ---- the cause ---- */

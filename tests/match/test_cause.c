@@ -617,6 +617,18 @@ static ls_simulation large_simulation(const ls_pass *pass)
     return simulation;
 }
 
+/* The report says which states were kept, and what was compared. */
+static void expect_limit(const ls_desync_finding *finding, const char *compared)
+{
+    ls_text limit;
+    ls_text_set(&limit,
+                "; state 101 was not kept: of states of %zu KiB in which this much changes only "
+                "some are, up to 73 ticks apart%s",
+                sizeof(large_state) / 1024, compared);
+    cr_expect_not_null(strstr(finding->verdict.why.bytes, limit.bytes), "%s",
+                       finding->verdict.why.bytes);
+}
+
 Test(cause, states_that_are_kept_nowhere_are_compared_as_re_runs_give_them)
 {
     static const ls_pass right = {"churn", churn}, wrong = {"churn", churn_wrongly};
@@ -641,6 +653,34 @@ Test(cause, states_that_are_kept_nowhere_are_compared_as_re_runs_give_them)
     cr_assert_str_eq(finding->places[0].b, "1");
     cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
     cr_assert_leq(finding->took_ns, 2 * SECOND);
+    expect_limit(finding, ", and it was compared as simulated again");
+    virtual_match_destroy(run);
+}
+
+/* Without re-runs there is no class, and a later state is compared, on both sides the same. */
+Test(cause, a_state_that_is_not_kept_gives_way_to_a_later_one_and_the_report_says_why)
+{
+    static const ls_pass right = {"churn", churn}, wrong = {"churn", churn_wrongly};
+    ls_simulation large = large_simulation(&right);
+    other_build = large_simulation(&wrong);
+    wrong_from = 100;
+    virtual_setup setup = virtual_setup_default(&large, 2, 300);
+    setup.clients = 1;
+    setup.runs_nothing_again = true;
+    setup.link.delay_ns = 50 * MS;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    virtual_match_add_client(run, &client);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    ls_text instead;
+    cr_assert_eq(finding->first_tick, 101);
+    cr_assert_gt(finding->values_tick, 101);
+    cr_assert_str_eq(finding->places[0].name, "wrong");
+    ls_text_set(&instead, ", and state %u was compared in its place", finding->values_tick);
+    expect_limit(finding, instead.bytes);
     virtual_match_destroy(run);
 }
 

@@ -2,6 +2,7 @@
  * players who notice nothing of it. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/units/units.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_spectator.h"
 
@@ -389,7 +390,9 @@ static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status e
     cr_assert_eq(watching_of(run).finished, 1);
     cr_assert_eq(watching_of(run).desynced, expected == LS_DESYNCED ? 1 : 0);
     cr_assert_eq(watching_of(run).fell_behind, expected == LS_FELL_BEHIND ? 1 : 0);
-    cr_assert_null(virtual_match_find(run, LS_MATCH_DESYNC), "nobody who plays has differed");
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, slot), 0, "a player has differed");
+    }
     raw_spectator_destroy(honest);
     end(run, other);
 }
@@ -620,4 +623,86 @@ Test(spectators, ticks_that_an_input_closes_are_shown_in_their_turn)
         cr_assert_gt(check_of(run)->tick_count, 20);
         virtual_match_destroy(run);
     }
+}
+
+/* ---- spectators that differ ---- */
+
+static virtual_client *add_spectator(virtual_match *run)
+{
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.session.is_spectator = true;
+    return virtual_match_add_client(run, &client);
+}
+
+/* It is the same report as a player's, and it is dropped behind it. No player is told. */
+static const ls_desync_finding *check_named(virtual_match *run, const virtual_client *bad)
+{
+    uint32_t slot = ls_match_players(run->match);
+    const ls_desync_finding *finding = ls_match_desync_of(run->match, slot);
+    ls_match_slot known = ls_match_slot_of(run->match, slot);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, slot), 1);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, slot), 1);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
+    cr_assert_not_null(finding);
+    cr_assert(known.is_desynced);
+    cr_assert_str_neq(known.name, "");
+    cr_assert_eq(report_of(bad).status, LS_DESYNCED, "%s", ls_status_name(report_of(bad).status));
+    cr_assert(report_of(bad).is_desynced);
+    cr_assert(report_of(bad).has_own_cause);
+    cr_assert_eq(report_of(bad).own_cause.kind, (uint32_t)finding->verdict.kind);
+    cr_assert_eq(watching_of(run).desynced, 1);
+    check_others_played(run, bad);
+    return finding;
+}
+
+Test(spectators, one_whose_bit_is_flipped_is_named_with_its_field_and_its_class)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        virtual_setup setup = setup_of(test_simulation(), 2);
+        setup.seed = seed;
+        setup.match.hash_interval_ticks = seed % 2 == 0 ? 16 : 1;
+        setup.match.on_desync = seed % 3 == 0 ? LS_ON_DESYNC_STOP : LS_ON_DESYNC_REPORT;
+        setup.link.delay_ns = 50 * MS;
+        setup.link.loss_ppm = 50000;
+        virtual_match *run = checked_match_create(&setup);
+        virtual_client *bad = add_spectator(run);
+        flip_bit(bad, 90, offsetof(test_simulation_state, slots[7].joins));
+        virtual_match_run_to_end(run);
+        check_sound(run);
+        const ls_desync_finding *finding = check_named(run, bad);
+        cr_assert_eq(finding->first_tick, 90);
+        cr_assert_eq(finding->elements, 1);
+        cr_assert_str_eq(finding->places[0].name, "slots[7].joins");
+        cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s",
+                     finding->verdict.why.bytes);
+        cr_assert_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
+        cr_assert_leq(finding->took_ns, 2 * SECOND);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(spectators, one_that_differs_in_the_end_is_named_too)
+{
+    virtual_setup setup = setup_of(test_simulation(), 2);
+    setup.match.hash_interval_ticks = 7;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *bad = add_spectator(run);
+    flip_bit(bad, setup.match.ticks, offsetof(test_simulation_state, slots[7].joins));
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    cr_assert_str_eq(check_named(run, bad)->places[0].name, "slots[7].joins");
+    virtual_match_destroy(run);
+}
+
+Test(spectators, of_many_that_differ_one_is_looked_into_and_all_are_let_go)
+{
+    virtual_setup setup = setup_of(test_simulation(), 4);
+    virtual_match *run = checked_match_create(&setup);
+    for (uint32_t i = 0; i < 4; i++) {
+        flip_bit(add_spectator(run), 90, offsetof(test_simulation_state, slots[7].joins));
+    }
+    virtual_match_run_to_end(run);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 1);
+    cr_assert_eq(watching_of(run).desynced, 4);
+    virtual_match_destroy(run);
 }

@@ -25,12 +25,13 @@ enum {
     TRAP_UNSET,        /* likewise: on a variable of the environment that is not there */
     TRAP_COIN,         /* likewise: on chance, after it went well for a while */
     TRAP_CRASH_IF_SET, /* in the tick, where the environment has LS_TEST_TRAP */
+    TRAP_TOGGLE,       /* is no trap: the state depends on a static that every other call turns */
 };
 
 #define BLOCKS 12
 
 static const ls_param params[] = {
-    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_CRASH_IF_SET),
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_TOGGLE),
     LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
     LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
                         0, 64)};
@@ -120,6 +121,12 @@ static uint32_t toss(void)
     return ++calls <= 3 ? 0 : (uint32_t)getpid() * 2654435761u >> calls % 8;
 }
 
+static uint32_t toggle(void)
+{
+    static uint32_t calls;
+    return ++calls % 2;
+}
+
 static void shift_ballast(const ls_step *step)
 {
     size_t words = ballast_words(step->config);
@@ -153,6 +160,9 @@ static void spring(const ls_step *step)
     if (trap == TRAP_ORDER || trap == TRAP_TIME) {
         ((minimal_state *)step->state)->ships[1].fuel =
             trap == TRAP_ORDER ? order_of_blocks() : time_now();
+    }
+    if (trap == TRAP_TOGGLE) {
+        ((minimal_state *)step->state)->ships[1].fuel = toggle();
     }
     if (trap == TRAP_COIN) {
         ((minimal_state *)step->state)->ships[1].fuel = toss();

@@ -36,7 +36,7 @@ uint64_t ls_process_now_ms(void)
 
 typedef struct child_plan {
     const ls_process_config *config;
-    const char *arguments[ARGUMENTS_MAX + 2];
+    const char *arguments[ARGUMENTS_MAX + 3]; /* the first is the emulator's name, or NULL */
     const char *variables[VARIABLES_MAX + 3];
     char preload[LS_PROCESS_PATH_BYTES_MAX];
     pid_t parent;
@@ -63,8 +63,12 @@ static void become(const child_plan *plan)
     }
     is_set = is_set && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == plan->parent;
     if (is_set) {
-        execve(plan->config->program, (char *const *)(uintptr_t)plan->arguments,
-               (char *const *)(uintptr_t)plan->variables);
+        char *const *arguments = (char *const *)(uintptr_t)plan->arguments;
+        char *const *variables = (char *const *)(uintptr_t)plan->variables;
+        execve(plan->config->program, arguments + 1, variables);
+        if (errno == ENOEXEC && arguments[0]) { /* a program of another processor */
+            execve(arguments[0], arguments, variables);
+        }
     }
     _exit(CANNOT_START);
 }
@@ -90,12 +94,13 @@ static int open_terminal(ls_process *process, uint16_t columns)
 static void fill_arguments(child_plan *plan)
 {
     size_t count = 0;
-    plan->arguments[0] = plan->config->program;
+    plan->arguments[0] = getenv("LS_TEST_EMULATOR");
+    plan->arguments[1] = plan->config->program;
     for (; plan->config->arguments[count]; count++) {
         cr_assert_lt(count, ARGUMENTS_MAX);
-        plan->arguments[count + 1] = plan->config->arguments[count];
+        plan->arguments[count + 2] = plan->config->arguments[count];
     }
-    plan->arguments[count + 1] = NULL;
+    plan->arguments[count + 2] = NULL;
 }
 
 /* The test's own, and what loads a library first. AddressSanitizer wants to be the first itself,

@@ -56,7 +56,8 @@ Test(chipmunk, the_same_inputs_give_the_same_hashes_and_others_do_not)
 {
     sim_fixture *a = open_chipmunk("rows=3");
     sim_fixture *b = open_chipmunk("rows=3");
-    for (int i = 0; i < 300; i++) {
+    /* Where the engine computes otherwise, bodies meet later. */
+    for (int i = 0; i < 300 || (i < 3000 && world_of(a)->touch_count <= 8); i++) {
         sim_run_bots(a, 1);
         sim_run_bots(b, 1);
         cr_assert_eq(hash_of(a), hash_of(b));

@@ -95,6 +95,23 @@ Test(desync_class, more_values_than_a_flipped_bit_changes_are_no_one_off)
            LS_DESYNC_CULPRIT_CLIENT);
 }
 
+/* A static that no re-run brings back, such as a cache that the bot warms. */
+Test(desync_class, many_values_and_writes_outside_the_state_mean_state_outside_the_block)
+{
+    ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1,
+                                     .outside = "bot writes to the variable warmed"};
+    ls_desync_verdict verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "outside the state, bot writes to the variable warmed"));
+    known.elements = 1;
+    verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "variable warmed"), "as far as is known it may be that");
+    verdict = classify_with(figures(S, S), figures(C, C), &known);
+    expect(verdict, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect_null(strstr(verdict.why.bytes, "warmed"), "each repeats its own");
+}
+
 /* Of the client the hash alone is known that it had in the match. */
 Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
 {
@@ -114,6 +131,27 @@ Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
            LS_DESYNC_CULPRIT_CLIENT);
     cr_expect_not_null(
         strstr(classify(server, silent).why.bytes, "; the client could not run the ticks again"));
+}
+
+/* Chance may have made all else that the figures of such a machine show. */
+Test(desync_class, repetitions_that_differ_mean_a_race_and_say_how_often)
+{
+    ls_rerun_figures client = figures(C, X);
+    client.known |= LS_RERUN_RACES | LS_RERUN_REPEATED;
+    client.again = Y;
+    client.strayed = 15;
+    client.apart = 2;
+    ls_desync_verdict verdict = classify(figures(S, S), client);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "on the client, "), "%s", verdict.why.bytes);
+    cr_expect(strstr(verdict.why.bytes, "seen 2 of 4 times"), "%s", verdict.why.bytes);
+    ls_rerun_figures server = figures(S, S);
+    server.again = X;
+    verdict = classify(server, client);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_BOTH);
+    verdict = classify(client, server);
+    expect(verdict, LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect(strstr(verdict.why.bytes, "seen 2 of 4 times"), "%s", verdict.why.bytes);
 }
 
 Test(desync_class, a_third_result_means_state_outside_the_block)
@@ -354,4 +392,21 @@ Test(desync_class, every_sentence_has_room_for_all_that_can_differ)
         const char *name = ls_fingerprint_item_name((ls_fingerprint_item)item);
         cr_expect_not_null(strstr(verdict.why.bytes, name), "%s", name);
     }
+}
+
+Test(desync_class, the_command_is_one_that_a_shell_takes_as_it_stands)
+{
+    static const ls_param params[] = {{.name = "speed", .kind = LS_PARAM_INTEGER},
+                                      {.name = "map", .kind = LS_PARAM_FILE}};
+    const ls_simulation plain = {.name = "game"};
+    const ls_simulation with_file = {.name = "game", .params = params, .param_count = 2};
+    char path[LS_TEXT_BYTES_MAX];
+    cr_expect_str_eq(ls_desync_command("b/a.bundle", NULL, &plain).bytes,
+                     "lockstep-desync explain b/a.bundle");
+    cr_expect_str_eq(ls_desync_command("my b/it's.bundle", "./game.so", &with_file).bytes,
+                     "lockstep-desync explain 'my b/it'\\''s.bundle' --sim ./game.so "
+                     "--param map=FILE");
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    cr_expect_str_eq(ls_desync_command(path, NULL, &plain).bytes, "", "a part of one is none");
 }

@@ -212,7 +212,7 @@ Test(explain, the_page_names_the_statement)
     expect_in_order(page, expected, sizeof expected / sizeof expected[0]);
 #if defined(__x86_64__) && defined(__linux__)
     expect_in_order(
-        page, (const char *const[]){"Statement here, pass spread: ", " wrote wrong, from "}, 2);
+        page, (const char *const[]){", pass spread: the first write to a value", "wrong: "}, 2);
 #endif
     free(page);
 }

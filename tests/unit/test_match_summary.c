@@ -26,7 +26,7 @@ static bool says_state(ls_tick values_tick, ls_differing_pass pass)
                                        .differing_pass = pass,
                                        .values_tick = values_tick};
     logged = (ls_text){{0}};
-    ls_desync_report_log(&finding, "ann", NULL, &log);
+    ls_desync_report_log(&finding, "ann", NULL, NULL, &log);
     cr_expect_not_null(strstr(logged.bytes, "DESYNC of ann at tick 40"), "%s", logged.bytes);
     return strstr(logged.bytes, "the values are those of state 58") != NULL;
 }

@@ -112,6 +112,41 @@ Test(plugin_loader, two_loads_and_one_unload_leave_the_other_usable)
     ls_simulation_unload(&second);
 }
 
+Test(plugin_loader, a_game_of_the_one_header_is_played_as_a_simulation)
+{
+    for (uint32_t is_older = 0; is_older < 2; is_older++) {
+        ls_loaded_simulation loaded =
+            load(is_older ? PLUGIN("own_game_older") : PLUGIN("own_game"));
+        cr_assert_str_eq(loaded.simulation->name, "own-game");
+        ls_sim_config config = ls_sim_config_default(loaded.simulation);
+        config.seed = 5;
+        ls_sim_instance *instance = NULL;
+        ls_text why = {""};
+        cr_assert_eq(ls_sim_instance_create(loaded.simulation, &config, ls_allocator_heap(),
+                                            &instance, &why),
+                     LS_OK, "%s", why.bytes);
+        const uint8_t keys[] = {3};
+        const ls_slot_input slot = {.bytes = keys, .size = 1};
+        ls_sim_instance_step(instance, &(ls_tick_inputs){.slot_count = 1, .slots = &slot});
+        cr_expect_eq(*(const uint64_t *)ls_sim_instance_state(instance), 8);
+        uint8_t edges[1] = {0};
+        uint8_t buttons[1] = {0};
+        bool has_bits = ls_sim_instance_input_bits(instance, &(ls_input_bits){edges, buttons});
+        cr_expect_eq(has_bits, !is_older);
+        cr_expect_eq(edges[0], is_older ? 0 : 1);
+        cr_expect_eq(buttons[0], 0);
+        ls_sim_instance_destroy(instance);
+        ls_simulation_unload(&loaded);
+    }
+}
+
+Test(plugin_loader, a_game_that_is_none_is_refused)
+{
+    expect_refused(PLUGIN("own_game_none"), LS_PLUGIN, "cannot be used: there is no game");
+    expect_refused(PLUGIN("own_game_sized"), LS_PLUGIN, "lockstep_game.size is not set");
+    expect_refused(PLUGIN("own_game_nameless"), LS_BAD_ARGUMENT, "lockstep_game.name is missing");
+}
+
 Test(plugin_loader, a_file_that_does_not_exist_is_refused_in_the_linkers_words)
 {
     expect_refused(PLUGIN("missing"), LS_PLUGIN, "No such file or directory");
@@ -128,7 +163,8 @@ Test(plugin_loader, a_file_that_is_no_shared_object_is_refused)
 
 Test(plugin_loader, a_plug_in_without_the_symbol_is_refused)
 {
-    expect_refused(PLUGIN("no_symbol"), LS_PLUGIN, "does not export lockstep_simulation()");
+    expect_refused(PLUGIN("no_symbol"), LS_PLUGIN,
+                   "does not export lockstep_simulation(), or lockstep_plugin()");
 }
 
 Test(plugin_loader, a_plug_in_that_gives_no_simulation_is_refused)

@@ -409,6 +409,9 @@ Test(rerun, figures_that_make_no_sense_are_refused)
         {1, 10, 20, 21, 1, 2, 3, 4, 5, 0, 0},
         {1, 10, 20, 10, 1, 2, 3, 4, 5, 0, 0},
         {1, 10, 20, 20, 1, 2, 3, 4, 5, 0x80, 0},
+        {LS_RERUN_RACES, 10, 20, 20, 1, 2, 3, 4, 0, 0, 0},
+        {LS_RERUN_RACES, 10, 20, 20, 1, 2, 3, 4, LS_RERUN_TIMES, 0, 0},
+        {LS_RERUN_RACES | LS_RERUN_APART, 10, 20, 20, 1, 2, 3, 4, 1, 0, 0},
         {1, 10, 20, 20, 1, 2, 3, 4, 5, 1, 2}};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read;

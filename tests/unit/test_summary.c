@@ -30,6 +30,7 @@ static void add_desyncs(ls_summary *summary)
                             .why = "each side repeats its own result",
                             .inputs = "slot 0: 2 bytes 01e8; slot 1: nothing",
                             .circumstances = "other clients",
+                            .next = {"explain it"},
                             .values_ms = 120.25,
                             .found_ms = 250.5,
                             .place_count = 1,
@@ -150,7 +151,7 @@ static const char expected[] =
     "repeats its own result',"
     "'inputs':'slot 0: 2 bytes 01e8; slot 1: "
     "nothing','circumstances':'other "
-    "clients','bundle':null,'values_ms':120.25,'found_ms':250.5,'times':2,"
+    "clients','bundle':null,'next':'explain it','values_ms':120.25,'found_ms':250.5,'times':2,"
     "'healed':1,"
     "'first':{'tick':12,'slot':1,'server_hash':'0000000000000000',"
     "'client_hash':'0000000000000000','clients_against_server':0,'first_tick':null,'first_tick_min'"
@@ -161,7 +162,8 @@ static const char expected[] =
     "'client_value':null,'unit':null,'differing':null,'differing_is_lower_bound':null,"
     "'fields':[],'pass':null,'values_after_pass':null,'class':null,'culprit':null,'why':null,'"
     "inputs':null,'circumstances':null,"
-    "'bundle':'a.bundle','values_ms':null,'found_ms':null,'times':null,'healed':null}}]}";
+    "'bundle':'a.bundle','next':null,'values_ms':null,'found_ms':null,'times':null,'healed':null}}]"
+    "}";
 
 static char directory[256];
 static char path[300];

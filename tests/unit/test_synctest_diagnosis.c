@@ -63,19 +63,56 @@ Test(synctest_diagnosis, the_find_of_one_perturbation_explains_those_of_others)
     evidence.failed |= bit(SYNCTEST_PERTURBATION_STILL);
     expect_class(SYNCTEST_PERTURBATION_STACK, &evidence, "run to run");
     expect_words(SYNCTEST_PERTURBATION_STACK, &differs, &evidence, "see still");
-    expect_words(SYNCTEST_PERTURBATION_STILL, &differs, &evidence, "race");
+    expect_words(SYNCTEST_PERTURBATION_STILL, &differs, &evidence, "in the same way each time");
+}
+
+static synctest_outcome repeated(synctest_repeats repeats)
+{
+    return (synctest_outcome){.kind = SYNCTEST_OUTCOME_DIFFERS, .repeats = repeats};
 }
 
 /* Where `still` was not asked for. */
-Test(synctest_diagnosis, an_unsteady_reference_explains_what_any_perturbation_finds)
+Test(synctest_diagnosis, a_recording_that_no_replay_repeats_explains_what_any_perturbation_finds)
 {
     const synctest_evidence evidence = {0};
-    const synctest_outcome unsteady = {.kind = SYNCTEST_OUTCOME_DIFFERS,
-                                       .is_reference_unsteady = true};
-    expect_words(SYNCTEST_PERTURBATION_DRAW, &unsteady, &evidence, "--only still");
-    cr_expect_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_DRAW, &unsteady, &evidence),
+    const synctest_outcome recorded = repeated((synctest_repeats){.played = 4,
+                                                                  .differing = 4,
+                                                                  .alike = 4,
+                                                                  .controls = 3,
+                                                                  .recordings = 3,
+                                                                  .recorded_alike = 3});
+    cr_expect_not(synctest_diagnosis_is_race(&recorded));
+    expect_words(SYNCTEST_PERTURBATION_DRAW, &recorded, &evidence, "--only still");
+    cr_expect_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_DRAW, &recorded, &evidence),
                      "run to run");
-    expect_words(SYNCTEST_PERTURBATION_STILL, &unsteady, &evidence, "race");
+    expect_words(SYNCTEST_PERTURBATION_STILL, &recorded, &evidence, "bot()");
+}
+
+Test(synctest_diagnosis, a_run_that_comes_out_in_several_ways_is_a_race_and_says_how_often)
+{
+    const struct {
+        synctest_repeats
+            repeats; /* played, differing, alike, controls, steady, recordings, alike */
+        const char *words;
+    } races[] = {
+        {{4, 1, 1, 3, 3, 0, 0}, "rare: seen 1 of 4 times"},
+        {{4, 4, 1, 3, 3, 0, 0}, "seen 4 of 4 times, and not the same each time"},
+        {{4, 4, 4, 3, 2, 0, 0}, "rare: seen 3 of 4, in the reference"},
+        {{4, 4, 4, 3, 0, 3, 0}, "rare: seen 1 of 7, in the reference"},
+        {{4, 4, 4, 3, 0, 3, 2}, "rare: seen 3 of 7, in the reference"},
+    };
+    const synctest_evidence evidence = {0};
+    for (size_t i = 0; i < sizeof races / sizeof races[0]; i++) {
+        const synctest_outcome outcome = repeated(races[i].repeats);
+        cr_expect(synctest_diagnosis_is_race(&outcome), "%zu", i);
+        for (uint32_t id = 0; id < SYNCTEST_PERTURBATION_COUNT; id++) {
+            cr_expect_str_eq(synctest_diagnosis_class(id, &outcome, &evidence), "race");
+            expect_words((synctest_perturbation_id)id, &outcome, &evidence, races[i].words);
+        }
+    }
+    const synctest_outcome steady = repeated((synctest_repeats){4, 4, 4, 3, 3, 0, 0});
+    cr_expect_not(synctest_diagnosis_is_race(&steady));
+    cr_expect_not(synctest_diagnosis_is_race(&differs), "one that was not repeated");
 }
 
 Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_something)

@@ -18,6 +18,18 @@ Test(synctest_perturbation, every_perturbation_has_a_name_of_its_own)
     }
 }
 
+Test(synctest_perturbation, every_perturbation_has_a_rank_of_its_own_and_still_has_the_first)
+{
+    cr_assert_eq(synctest_perturbation_rank(SYNCTEST_PERTURBATION_STILL), 0);
+    for (uint32_t a = 0; a < SYNCTEST_PERTURBATION_COUNT; a++) {
+        uint32_t rank = synctest_perturbation_rank((synctest_perturbation_id)a);
+        cr_assert_lt(rank, SYNCTEST_PERTURBATION_COUNT);
+        for (uint32_t b = 0; b < a; b++) {
+            cr_assert_neq(rank, synctest_perturbation_rank((synctest_perturbation_id)b));
+        }
+    }
+}
+
 Test(synctest_perturbation, a_list_adds_what_it_names)
 {
     uint32_t set = UINT32_C(1) << SYNCTEST_PERTURBATION_DRAW;

@@ -153,6 +153,60 @@ Test(synctest_result, json_has_every_value)
     free(text);
 }
 
+/* A difference at the tick, to the state, in the field. */
+static void find(uint32_t index, synctest_perturbation_id perturbation, ls_tick tick,
+                 uint64_t found_hash, const char *field)
+{
+    result.findings[index] = (synctest_finding){.perturbation = perturbation};
+    synctest_outcome *outcome = &result.findings[index].outcome;
+    *outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_DIFFERS,
+                                  .tick = tick,
+                                  .found_hash = found_hash,
+                                  .repeats = {.played = 4, .differing = 4, .alike = 4}};
+    snprintf(outcome->field, sizeof outcome->field, "%s", field);
+    result.finding_count = index + 1;
+}
+
+static void expect_class(uint32_t index, const char *class)
+{
+    cr_expect_str_eq(synctest_finding_class(&result.findings[index], &result.evidence), class);
+}
+
+Test(synctest_result, equal_findings_have_the_cause_of_the_most_basic_one)
+{
+    find(0, SYNCTEST_PERTURBATION_ADDRESSES, 8, 111, "bonus");
+    find(1, SYNCTEST_PERTURBATION_CPU, 8, 111, "bonus");
+    find(2, SYNCTEST_PERTURBATION_ENVIRONMENT, 8, 222, "bonus"); /* it moves addresses as well */
+    find(3, SYNCTEST_PERTURBATION_CLOCK, 8, 222, "bonus");
+    find(4, SYNCTEST_PERTURBATION_LOG, 9, 111, "bonus");
+    find(5, SYNCTEST_PERTURBATION_AGAINST, 8, 111, "bonus");
+    synctest_result_merge(&result);
+    cr_expect_null(result.findings[0].lead);
+    cr_expect_eq(result.findings[1].lead, &result.findings[0]);
+    cr_expect_eq(result.findings[2].lead, &result.findings[0]);
+    cr_expect_null(result.findings[3].lead);
+    cr_expect_null(result.findings[4].lead);
+    cr_expect_null(result.findings[5].lead);
+    expect_class(1, "order of addresses");
+    expect_class(2, "order of addresses");
+    expect_class(3, "outside world");
+    expect_class(5, "build differs");
+}
+
+Test(synctest_result, races_are_one_wherever_they_show)
+{
+    find(0, SYNCTEST_PERTURBATION_SAVE, 3, 111, "bonus");
+    find(1, SYNCTEST_PERTURBATION_DRAW, 70, 333, "bonus");
+    find(2, SYNCTEST_PERTURBATION_STACK, 41, 222, "score");
+    result.findings[1].outcome.repeats.alike = result.findings[2].outcome.repeats.alike = 1;
+    synctest_result_merge(&result);
+    cr_expect_null(result.findings[0].lead);
+    cr_expect_eq(result.findings[1].lead, &result.findings[2]);
+    cr_expect_null(result.findings[2].lead);
+    expect_class(0, "outside the saved state");
+    expect_class(1, "race");
+}
+
 Test(synctest_result, a_path_that_cannot_be_written_is_an_error)
 {
     ls_text why = {""};

@@ -8,7 +8,9 @@ import os
 import pty
 import re
 import select
+import shutil
 import subprocess
+import tempfile
 import termios
 
 from screen import HEIGHT, PATIENCE_S, WIDTH, Stage, expect, take_terminal
@@ -144,6 +146,15 @@ def check_no_screen(programs):
         expect("no screen" in result.stderr and "--view=text" in result.stderr, result.stderr)
 
 
+def check_no_window_library(programs):
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(programs.client, folder)
+        result = subprocess.run([alone, "127.0.0.1:9", "--view"], capture_output=True, text=True,
+                                check=False, timeout=PATIENCE_S)
+    expect(result.returncode == 2, f"what this installation cannot do, not {result.returncode}")
+    expect("lockstep-window" in result.stderr and "--view=text" in result.stderr, result.stderr)
+
+
 def check_usage(programs):
     for arguments in (
         ("--screenshot", "a.png@1"), ("--view", "--screenshot", "a.png"), ("--view=sound",),
@@ -164,6 +175,7 @@ def main():
     programs = parser.parse_args()
     check_usage(programs)
     check_no_screen(programs)
+    check_no_window_library(programs)
     check_screenshots(programs)
     check_desync(programs)
     check_plain_text(programs)

@@ -251,7 +251,7 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
     }
     *here = at < a->list_count ? &a->writes[at] : NULL;
     *other = at < b->list_count ? &b->writes[at] : NULL;
-    bool are_both_traced = a->list_count > 0 && b->list_count > 0;
+    bool are_both_traced = a->writes && b->writes;
     return are_both_traced && (*here || *other);
 }
 
@@ -265,16 +265,6 @@ void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *
     if (explain_evidence_check(evidence->bundle, builds[0], why) == LS_OK) {
         explain_picture_make(&evidence->picture, reading, usable);
     }
-}
-
-const explain_field_write *explain_evidence_statement(const explain_evidence *evidence)
-{
-    const explain_write_trace *trace = &evidence->trace;
-    const explain_field_write *found = NULL;
-    for (uint32_t i = 0; i < trace->list_count && evidence->differing_pass == LS_PASS_AT; i++) {
-        found = trace->writes[i].pass == evidence->pass ? &trace->writes[i] : found;
-    }
-    return found;
 }
 
 /* ---- words ---- */

@@ -95,9 +95,6 @@ bool explain_evidence_differing_write(const explain_evidence *evidence,
 void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *reading,
                            const ls_simulation *const builds[2]);
 
-/* The last traced write of the first pass that differs: what a reader looks at. NULL: not known. */
-const explain_field_write *explain_evidence_statement(const explain_evidence *evidence);
-
 /* The side whose state hash at the bad tick this is. */
 explain_agreement explain_agreement_with(const ls_desync_bundle *bundle, uint64_t state_hash);
 const char *explain_agreement_word(explain_agreement agreement);

@@ -4,6 +4,7 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/tools/desync/memory_check.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>
@@ -21,6 +22,8 @@ typedef struct explanation {
     explain_evidence evidence;
     explain_reproductions reproductions;
     explain_chain chain;
+    explain_line line;
+    char found_build[1024]; /* the other side's, where nobody named one */
 } explanation;
 
 static ls_status open_bundle(explanation *made, ls_text *why)
@@ -82,6 +85,36 @@ static void find_chain(explanation *made)
     }
 }
 
+/* Whether memory that is not set is what it looks like. */
+static bool is_about_memory(const explanation *made)
+{
+    const explain_reproduction *cause = explain_reproductions_cause(&made->reproductions);
+    const explain_reproduction *suspect = explain_reproductions_suspect(&made->reproductions);
+    cause = cause ? cause : suspect;
+    return made->evidence.bundle->verdict.kind == LS_DESYNC_CLASS_UNSTABLE ||
+           (cause && strcmp(cause->word, "noise") == 0);
+}
+
+/* In helper processes. The other side's build is run as well where it lies about here. */
+static void run_again(explanation *made, const char *name)
+{
+    const explain_config *config = made->config;
+    explain_evidence *evidence = &made->evidence;
+    bool is_found = !config->against && explain_line_find_build(evidence, name, made->found_build,
+                                                                sizeof made->found_build);
+    const explain_builds builds = {.name = name,
+                                   .workers_max = made->loaded.simulation->workers_max,
+                                   .other = is_found ? made->found_build : config->against,
+                                   .sanitized = config->sanitized,
+                                   .helper = config->helper};
+    const explain_runs runs = {evidence, made->reading, &builds};
+    explain_reproduce(&runs, &made->reproductions);
+    explain_line_find(&runs, &made->reproductions, &made->line);
+    if (is_about_memory(made)) {
+        explain_memory_check(&runs, &made->reproductions.memory);
+    }
+}
+
 static void simulate(explanation *made)
 {
     const ls_simulation *simulation = made->loaded.simulation;
@@ -91,18 +124,15 @@ static void simulate(explanation *made)
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
         explain_evidence_rerun(evidence, made->reading, simulation);
         if (made->config->helper && evidence->agreement != EXPLAIN_AGREES_NOT_RUN) {
-            const explain_builds builds = {.name = asked ? asked : simulation->name,
-                                           .workers_max = simulation->workers_max,
-                                           .other = made->config->against,
-                                           .sanitized = made->config->sanitized,
-                                           .helper = made->config->helper};
-            explain_reproduce(evidence, made->reading, &builds, &made->reproductions);
+            run_again(made, asked ? asked : simulation->name);
         }
     }
     made->reproductions.not_run = evidence->not_run;
-    bool has_page = made->config->html_path != NULL; /* which shows the statement */
+    if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
+        made->line.why = evidence->not_run;
+    }
     const char *field = traced_field(made->config);
-    if (simulation && (field || made->other.simulation || has_page)) {
+    if (simulation && (field || made->other.simulation)) {
         explain_evidence_trace(evidence, made->reading, simulation, field);
     }
     if (made->other.simulation) {
@@ -113,7 +143,7 @@ static void simulate(explanation *made)
         evidence->not_traced = evidence->not_run;
     }
     find_chain(made);
-    if (simulation && has_page) {
+    if (simulation && made->config->html_path) {
         const ls_simulation *const builds[2] = {simulation, made->other.simulation};
         explain_evidence_draw(evidence, made->reading, builds);
     } else {
@@ -137,8 +167,8 @@ static ls_status write_reports(const explanation *made, const explain_code_place
                                ls_text *why)
 {
     const explain_config *config = made->config;
-    const explain_report report = {&made->evidence, config->bundle_path, places,
-                                   &made->reproductions, &made->chain};
+    const explain_report report = {&made->evidence,      config->bundle_path, places,
+                                   &made->reproductions, &made->chain,        &made->line};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
         status = explain_report_save("-", write_text, &report, why);

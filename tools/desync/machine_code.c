@@ -73,12 +73,23 @@ static debug_place find_unit(Dwfl_Module *module, uint64_t address)
     return (debug_place){NULL, 0};
 }
 
+/* A relative path is one from where the unit was compiled. */
+static void set_file(const debug_place *place, const char *path, explain_code_level *level)
+{
+    Dwarf_Attribute attribute;
+    const char *folder = dwarf_formstring(dwarf_attr(place->unit, DW_AT_comp_dir, &attribute));
+    bool is_whole = path[0] == '/' || !folder;
+    snprintf(level->file, sizeof level->file, "%s", file_of(path));
+    snprintf(level->path, sizeof level->path, "%s%s%s", is_whole ? "" : folder, is_whole ? "" : "/",
+             path);
+}
+
 static void set_source(const debug_place *place, explain_code_level *level)
 {
     Dwarf_Line *line = dwarf_getsrc_die(place->unit, place->address);
     const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (path && dwarf_lineno(line, &level->line) == 0) {
-        snprintf(level->file, sizeof level->file, "%s", file_of(path));
+        set_file(place, path, level);
     }
 }
 
@@ -98,50 +109,105 @@ static void set_call(const debug_place *place, Dwarf_Die *inlined, explain_code_
     level->line = (int)attribute_of(inlined, DW_AT_call_line);
     if (dwarf_getsrcfiles(place->unit, &files, &count) == 0 && file < count) {
         const char *path = dwarf_filesrc(files, file, NULL, NULL);
-        snprintf(level->file, sizeof level->file, "%s", path ? file_of(path) : "");
+        set_file(place, path ? path : "", level);
     }
 }
 
-/* The scopes of the innermost block, from the inside out, where they are and not where the inlined
- * ones were written. Free them. */
-static int find_scopes(const debug_place *place, Dwarf_Die **out)
+enum {
+    SCOPES_MAX = 64,
+};
+
+/* The functions and blocks that an instruction is in, from the outside in. */
+typedef struct code_scopes {
+    uint32_t count;
+    Dwarf_Die list[SCOPES_MAX];
+} code_scopes;
+
+/* Whether functions may be defined within it that have no address of their own here. */
+static bool is_shell(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_enumeration_type;
+}
+
+static bool is_code(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+/* clang and rustc define functions within their namespaces, where dwarf_getscopes does not look. */
+static bool find_scopes(Dwarf_Die *around, Dwarf_Addr address, uint32_t depth, code_scopes *out)
+{
+    Dwarf_Die die;
+    if (depth == SCOPES_MAX || dwarf_child(around, &die) != 0) {
+        return false;
+    }
+    do {
+        int tag = dwarf_tag(&die);
+        if (is_shell(tag) && find_scopes(&die, address, depth + 1, out)) {
+            return true;
+        }
+        if (is_code(tag) && dwarf_haspc(&die, address) == 1 && out->count < SCOPES_MAX) {
+            out->list[out->count++] = die;
+            find_scopes(&die, address, depth + 1, out);
+            return true;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
+/* "game::think": with what it was declared in. */
+static void set_function(Dwarf_Die *function, explain_code_level *level)
 {
     Dwarf_Die *scopes = NULL;
-    int count = dwarf_getscopes(place->unit, place->address, &scopes);
-    if (count <= 0) {
-        return 0;
+    Dwarf_Die declared = *function;
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_diename(function);
+    size_t used = 0;
+    static const unsigned origins[] = {DW_AT_abstract_origin, DW_AT_specification};
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++) {
+        if (dwarf_attr(&declared, origins[i], &attribute)) {
+            dwarf_formref_die(&attribute, &declared);
+        }
     }
-    Dwarf_Die innermost = scopes[0];
-    free(scopes);
-    count = dwarf_getscopes_die(&innermost, out);
-    return count > 0 ? count : 0;
+    int count = dwarf_getscopes_die(&declared, &scopes);
+    for (int i = count - 1; i > 0; i--) {
+        const char *around = is_shell(dwarf_tag(&scopes[i])) ? dwarf_diename(&scopes[i]) : NULL;
+        if (around && used < sizeof level->function) {
+            used += (size_t)snprintf(level->function + used, sizeof level->function - used,
+                                     "%s::", around);
+        }
+    }
+    if (used < sizeof level->function) {
+        snprintf(level->function + used, sizeof level->function - used, "%s", name ? name : "?");
+    }
+    free(count > 0 ? scopes : NULL);
 }
 
 static uint32_t read_levels(const debug_place *place, explain_code_level *levels, uint32_t capacity)
 {
     uint32_t used = 0;
-    Dwarf_Die *scopes = NULL;
-    int count = place->unit ? find_scopes(place, &scopes) : 0;
+    code_scopes scopes = {.count = 0};
     explain_code_level next = {.line = 0};
-    if (count > 0) {
+    if (place->unit && find_scopes(place->unit, place->address, 0, &scopes)) {
         set_source(place, &next);
     }
-    for (int i = 0; i < count && used < capacity; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        const char *name = dwarf_diename(&scopes[i]);
+    for (uint32_t i = scopes.count; i-- > 0 && used < capacity;) {
+        int tag = dwarf_tag(&scopes.list[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
             continue;
         }
-        snprintf(next.function, sizeof next.function, "%s", name ? name : "?");
+        set_function(&scopes.list[i], &next);
         next.is_put_into_next = tag == DW_TAG_inlined_subroutine;
         levels[used++] = next;
         if (tag == DW_TAG_subprogram) {
             break;
         }
         next = (explain_code_level){.line = 0};
-        set_call(place, &scopes[i], &next);
+        set_call(place, &scopes.list[i], &next);
     }
-    free(count > 0 ? scopes : NULL);
     return used;
 }
 
@@ -164,6 +230,28 @@ static void name_by_symbol(Dwfl_Module *module, uint64_t address, explain_code_l
              address - start);
 }
 
+/* "blend.arch_haswell": of the variants of a function the one that the processor was given. The
+ * pieces into which a compiler cuts one function are no variants. */
+static void add_variant(Dwfl_Module *module, uint64_t address, explain_code_level *level)
+{
+    static const char *const pieces[] = {".part", ".isra",     ".constprop",
+                                         ".cold", ".lto_priv", ".llvm"};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    const char *variant = name ? strchr(name, '.') : NULL;
+    size_t used = strlen(level->function);
+    if (!variant || variant[1] < 'a' || variant[1] > 'z') {
+        return;
+    }
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        if (strncmp(variant, pieces[i], strlen(pieces[i])) == 0) {
+            return;
+        }
+    }
+    snprintf(level->function + used, sizeof level->function - used, "%s", variant);
+}
+
 uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t instruction,
                                     bool is_return_address, explain_code_level *levels,
                                     uint32_t capacity)
@@ -173,6 +261,9 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
     const debug_place place = module ? find_unit(module, address) : (debug_place){NULL, 0};
     uint32_t used = read_levels(&place, levels, capacity);
     if (used > 0) {
+        if (!levels[used - 1].is_put_into_next) {
+            add_variant(module, address, &levels[used - 1]);
+        }
         return used;
     }
     levels[0] = (explain_code_level){.line = 0};
@@ -182,6 +273,35 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
         snprintf(levels[0].function, sizeof levels[0].function, "0x%" PRIx64, instruction);
     }
     return 1;
+}
+
+uint32_t explain_code_places_stack(const explain_code_places *places, uint64_t instruction,
+                                   const uint64_t *stack, uint32_t stack_count,
+                                   explain_code_level levels[EXPLAIN_LEVELS_MAX])
+{
+    if (instruction == 0) {
+        return 0;
+    }
+    uint32_t used =
+        explain_code_places_levels(places, instruction, false, levels, EXPLAIN_LEVELS_MAX);
+    for (uint32_t i = 0; i < stack_count && used < EXPLAIN_LEVELS_MAX; i++) {
+        used += explain_code_places_levels(places, stack[i], true, levels + used,
+                                           EXPLAIN_LEVELS_MAX - used);
+    }
+    return used;
+}
+
+/* Systems, compilers and Lockstep's package put their headers there; the C library's own functions
+ * have no file where their debug information is not installed. */
+bool explain_code_level_is_of_library(const explain_code_level *level)
+{
+    static const char *const beginnings[] = {"/usr/include/", "/usr/lib/", "/rustc/", "./"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (strncmp(level->path, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return level->file[0] == '\0' || strstr(level->path, "/include/lockstep/");
 }
 
 void explain_code_level_text(const explain_code_level *level, char *text, size_t capacity)

@@ -22,6 +22,7 @@ void explain_code_places_close(explain_code_places *places);
 typedef struct explain_code_level {
     char function[96]; /* "step_units" or, without debug information, "step_units+0x1c" */
     char file[64];     /* "": not known */
+    char path[200];    /* of the same, as the compiler was given it */
     int line;          /* within `file`: of the instruction, or of the call to the level before */
     bool is_put_into_next; /* the compiler inlined it into the next level */
 } explain_code_level;
@@ -30,6 +31,16 @@ typedef struct explain_code_level {
 uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t instruction,
                                     bool is_return_address, explain_code_level *levels,
                                     uint32_t capacity);
+
+/* The levels of an instruction and of the calls around it (return addresses, from the inside out).
+ */
+#define EXPLAIN_LEVELS_MAX 32u
+uint32_t explain_code_places_stack(const explain_code_places *places, uint64_t instruction,
+                                   const uint64_t *stack, uint32_t stack_count,
+                                   explain_code_level levels[EXPLAIN_LEVELS_MAX]);
+
+/* Whether the source is of a library's headers, which nobody who looks for a fault wants to see. */
+bool explain_code_level_is_of_library(const explain_code_level *level);
 
 /* "move (game.c:41)", "move+0x12", "game.so+0x11c0" or "0x7f..."; always ends with NUL. */
 void explain_code_level_text(const explain_code_level *level, char *text, size_t capacity);

@@ -90,16 +90,8 @@ explain_write_text explain_report_write_of(const explain_report *report,
 uint32_t explain_report_levels(const explain_report *report, const explain_field_write *write,
                                explain_code_level levels[EXPLAIN_LEVELS_MAX])
 {
-    if (write->instruction == 0) {
-        return 0;
-    }
-    uint32_t used = explain_code_places_levels(report->places, write->instruction, false, levels,
-                                               EXPLAIN_LEVELS_MAX);
-    for (uint32_t i = 0; i < write->stack_count && used < EXPLAIN_LEVELS_MAX; i++) {
-        used += explain_code_places_levels(report->places, write->stack[i], true, levels + used,
-                                           EXPLAIN_LEVELS_MAX - used);
-    }
-    return used;
+    return explain_code_places_stack(report->places, write->instruction, write->stack,
+                                     write->stack_count, levels);
 }
 
 explain_read_text explain_report_read_of(const explain_read *read)

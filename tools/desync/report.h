@@ -6,6 +6,7 @@
 
 #include "lockstep/common/program/html.h"
 #include "lockstep/tools/desync/difference_chain.h"
+#include "lockstep/tools/desync/differing_line.h"
 #include "lockstep/tools/desync/evidence.h"
 #include "lockstep/tools/desync/machine_code.h"
 #include "lockstep/tools/desync/reproduce.h"
@@ -43,6 +44,7 @@ typedef struct explain_report {
     const explain_code_places *places; /* NULL: instructions are shown as addresses */
     const explain_reproductions *reproductions;
     const explain_chain *chain;
+    const explain_line *line;
 } explain_report;
 
 /* Saves the writer's text to a file, or to standard output for "-". IO or NO_MEMORY. */
@@ -84,7 +86,6 @@ typedef struct explain_read_text {
 explain_read_text explain_report_read_of(const explain_read *read);
 
 /* The call stack of a write, from the inside out, with what the compiler put into each function. */
-#define EXPLAIN_LEVELS_MAX 32u
 uint32_t explain_report_levels(const explain_report *report, const explain_field_write *write,
                                explain_code_level levels[EXPLAIN_LEVELS_MAX]);
 

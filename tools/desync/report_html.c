@@ -133,49 +133,33 @@ static void write_verdict(ls_html *html, const explain_evidence *evidence)
 
 /* ---- where the two part ---- */
 
-/* The levels around the innermost one. */
-static void write_stack(ls_html *html, const explain_report *report,
-                        const explain_field_write *write)
+/* The functions around the innermost one. */
+static void write_stack(ls_html *html, const explain_stream_code *code)
 {
-    explain_code_level levels[EXPLAIN_LEVELS_MAX];
-    uint32_t count = explain_report_levels(report, write, levels);
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = 1; i < code->level_count; i++) {
         char level[176];
-        explain_code_level_text(&levels[i], level, sizeof level);
+        explain_code_level_text(&code->levels[i], level, sizeof level);
         ls_html_begin(html, "br");
         ls_html_end_empty(html);
-        ls_html_text(html, levels[i - 1].is_put_into_next ? "inlined into " : "called by ");
+        ls_html_text(html, code->levels[i - 1].is_put_into_next ? "inlined into " : "called by ");
         ls_html_element(html, "code", NULL, level);
     }
 }
 
-static void write_statement(ls_html *html, const explain_report *report, const char *build,
-                            const explain_field_write *write)
+/* The line of code, before anything else. */
+static void write_line(ls_html *html, const explain_report *report)
 {
-    ls_text text = {{0}};
-    if (!write) {
-        return;
-    }
-    explain_write_text known = explain_report_write_of(report, write);
-    ls_html_begin(html, "p");
-    ls_text_set(&text, "%s, pass %s: ", build, known.pass);
-    ls_html_text(html, text.bytes);
-    ls_html_element(html, "code", NULL, known.by[0] != '\0' ? known.by : known.pass);
-    ls_text_set(&text, " wrote %s, from %s to %s.", known.field, known.before, known.after);
-    ls_html_text(html, text.bytes);
-    write_stack(html, report, write);
-    ls_html_end(html);
-}
-
-static void write_statements(ls_html *html, const explain_report *report)
-{
-    const explain_field_write *here = NULL, *other = NULL;
-    if (explain_evidence_differing_write(report->evidence, &here, &other)) {
-        write_statement(html, report, "--sim", here);
-        write_statement(html, report, "--against", other);
-    } else {
-        write_statement(html, report, "Statement here",
-                        explain_evidence_statement(report->evidence));
+    ls_text lines[EXPLAIN_LINE_TEXTS];
+    const explain_stream_code *code = explain_line_code(report->line);
+    uint32_t count = explain_line_text(report->line, report->evidence, lines);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_source = i == 1 && report->line->source[0] != '\0';
+        ls_html_begin(html, is_source ? "pre" : "p");
+        ls_html_text(html, lines[i].bytes);
+        if (code && i + 1 == count) {
+            write_stack(html, code);
+        }
+        ls_html_end(html);
     }
 }
 
@@ -214,7 +198,6 @@ static void write_first_differing_pass(ls_html *html, const explain_report *repo
     ls_html_element(html, "h2", NULL, "Where the two part");
     ls_html_element(html, "p", NULL, text.bytes);
     write_first_difference(html, report->evidence);
-    write_statements(html, report);
     write_changes(html, report->reproductions);
 }
 
@@ -226,12 +209,17 @@ void explain_report_write_html(FILE *file, const explain_report *report)
     ls_html html = ls_html_page(file, text.bytes, style);
     explain_sheet sheet = {.file = file, .html = &html};
     ls_html_begin(&html, "h1");
-    ls_text_set(&text, "Desync of slot %" PRIu32 " (%s) at state %" PRIu32 " ", bundle->slot,
-                bundle->player, bundle->tick);
+    ls_text whose = {"a spectator"};
+    if (bundle->slot < bundle->config.players) {
+        ls_text_set(&whose, "slot %" PRIu32, bundle->slot);
+    }
+    ls_text_set(&text, "Desync of %s (%s) at state %" PRIu32 " ", whose.bytes, bundle->player,
+                bundle->tick);
     ls_html_text(&html, text.bytes);
     ls_html_element(&html, "span", "tag", ls_desync_class_word(bundle->verdict.kind));
     ls_html_end(&html);
     write_verdict(&html, report->evidence);
+    write_line(&html, report);
     explain_report_write_picture(&html, &report->evidence->picture);
     write_first_differing_pass(&html, report);
     ls_html_element(&html, "h2", NULL, "All that is known");

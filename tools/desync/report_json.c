@@ -133,10 +133,8 @@ static void add_machines(ls_json *json, const explain_evidence *evidence)
 }
 
 /* From the inside out. */
-static void add_stack(ls_json *json, const explain_report *report, const explain_field_write *write)
+static void add_levels(ls_json *json, const explain_code_level *levels, uint32_t count)
 {
-    explain_code_level levels[EXPLAIN_LEVELS_MAX];
-    uint32_t count = explain_report_levels(report, write, levels);
     ls_json *stack = ls_json_array(json, "stack");
     for (uint32_t i = 0; i < count; i++) {
         ls_json *item = ls_json_append(stack);
@@ -145,6 +143,13 @@ static void add_stack(ls_json *json, const explain_report *report, const explain
         ls_json_number(item, "line", levels[i].line);
         ls_json_bool(item, "is_inlined", levels[i].is_put_into_next);
     }
+}
+
+static void add_stack(ls_json *json, const explain_report *report, const explain_field_write *write)
+{
+    explain_code_level levels[EXPLAIN_LEVELS_MAX];
+    uint32_t count = explain_report_levels(report, write, levels);
+    add_levels(json, levels, count);
 }
 
 static void add_write(ls_json *json, const explain_report *report, const explain_field_write *write)
@@ -271,6 +276,36 @@ static void add_reproductions(ls_json *json, const explain_reproductions *reprod
     }
     explain_reproductions_text(reproductions, &text);
     add_text(json, "under_changes_text", text.bytes);
+    add_text(json, "memory", reproductions->memory.bytes);
+}
+
+/* The line at which the two sides part. */
+static void add_line(ls_json *json, const explain_report *report)
+{
+    static const char *const words[] = {"", "builds", "cause", "suspect", "values"};
+    const explain_line *found = report->line;
+    const explain_stream_code *code = explain_line_code(found);
+    const explain_code_level *level = explain_line_level(found);
+    ls_text lines[EXPLAIN_LINE_TEXTS];
+    add_text(json, "no_line", level ? "" : found->why.bytes);
+    if (!code || !level) {
+        ls_json_null(json, "line");
+        return;
+    }
+    explain_field_write write = {.pass = code->write.pass, .place = found->place};
+    explain_write_text text = explain_report_write_of(report, &write);
+    ls_json *line = ls_json_object(json, "line");
+    add_text(line, "file", level->file);
+    ls_json_number(line, "line", level->line);
+    add_text(line, "function", level->function);
+    add_text(line, "source", found->source);
+    add_text(line, "pass", text.pass);
+    add_text(line, "field", text.field);
+    add_text(line, "found_by", words[found->kind]);
+    add_text(line, "change", found->change);
+    uint32_t count = explain_line_text(found, report->evidence, lines);
+    add_text(line, "values", lines[count - 1].bytes);
+    add_levels(line, code->levels, code->level_count);
 }
 
 static void add_report(ls_json *json, const void *of)
@@ -295,6 +330,7 @@ static void add_report(ls_json *json, const void *of)
     add_text(json, "next", ls_desync_class_next(bundle->verdict.kind));
     add_text(json, "agrees_with", explain_agreement_word(evidence->agreement));
     add_text(json, "not_run", is_run ? "" : evidence->not_run.bytes);
+    add_line(json, report);
     add_after_pass(json, evidence);
     add_differences(json, evidence);
     add_passes(json, evidence);

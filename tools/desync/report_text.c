@@ -68,7 +68,7 @@ static void add_differing_row(explain_sheet *sheet, const explain_report *report
 {
     if (!write) {
         explain_sheet_row(sheet, false,
-                          (const char *const[]){build, "", "", "", "", "it writes no more"});
+                          (const char *const[]){build, "", "", "", "", "it does not write this"});
         return;
     }
     explain_write_text text = explain_report_write_of(report, write);
@@ -153,8 +153,10 @@ static void add_differing_write(explain_sheet *sheet, const explain_report *repo
         add_differing_row(sheet, report, "--sim", here);
         add_differing_row(sheet, report, "--against", other);
     }
+    bool has_none = evidence->trace.list_count == 0;
     const char *why = evidence->not_compared.bytes[0] ? evidence->not_compared.bytes
                       : evidence->not_traced.bytes[0] ? evidence->not_traced.bytes
+                      : has_none                      ? "neither writes it in this tick"
                                                       : "both write the same values to it";
     explain_sheet_end(sheet, do_differ ? NULL : why);
     if (do_differ) {
@@ -518,10 +520,23 @@ void explain_report_write_text(FILE *file, const explain_report *report)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     explain_sheet sheet = {.file = file};
+    ls_text whose = {"A spectator"};
+    if (bundle->slot < bundle->config.players) {
+        ls_text_set(&whose, "Slot %" PRIu32, bundle->slot);
+    }
     fprintf(file,
-            "%s\nSlot %" PRIu32 " (%s) differs from the server from state %" PRIu32
-            " on, which tick %" PRIu32 " made.\n",
-            report->bundle_path, bundle->slot,
+            "%s\n%s (%s) differs from the server from state %" PRIu32 " on, which tick %" PRIu32
+            " made.\n",
+            report->bundle_path, whose.bytes,
             bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick, bundle->tick - 1);
+    ls_text lines[EXPLAIN_LINE_TEXTS];
+    uint32_t count = explain_line_text(report->line, report->evidence, lines);
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(file, "%s%s\n", i == 0 ? "" : "  ", lines[i].bytes);
+    }
+    if (report->reproductions->memory.bytes[0]) {
+        fprintf(file, "  %s\n", report->reproductions->memory.bytes);
+    }
+    fprintf(file, "\n");
     explain_report_fill(&sheet, report);
 }

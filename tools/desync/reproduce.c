@@ -10,6 +10,7 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/mapped_file.h"
 
 #include <stdbool.h>
@@ -57,12 +58,22 @@ typedef struct change {
     "run init and every pass through ls_strict_double_init and ls_strict_double_pass "             \
     "(lockstep/detail/common/simulation/strict_double.h)"
 
+/* The most basic one first: what another process alone changes is no matter of any other. */
 static const change changes[] = {
     {.word = "nothing", .text = "nothing changed", .cause = ""},
+    {.word = "apart",
+     .text = "another process, at other addresses",
+     .cause = "the step depends on addresses, statics, seeds or the time; lockstep-synctest "
+              "GAME.so --only fresh,addresses,clock names it",
+     .kind = CHANGE_APART,
+     .is_harmless = true,
+     .surroundings = LS_RERUN_WITH_OTHER_ADDRESSES},
     {.word = "no-fma",
      .text = "CPU features off (AVX2, AVX-512, FMA)",
-     .cause = "results depend on the CPU: the C library's mathematics takes other code with FMA "
-              "than without; take functions that give the same bits everywhere instead of libm's",
+     .cause =
+         "results depend on the CPU: the C library's mathematics, or functions that the plug-in "
+         "has for some CPUs (target_clones, ifunc), take other instructions with FMA and AVX "
+         "than without; let every CPU take the same",
      .is_harmless = true,
      .variables = {LS_SURROUNDING_NO_CPU_FEATURES}},
     {.word = "flush-to-zero",
@@ -96,12 +107,6 @@ static const change changes[] = {
               "--only save,join,scratch names it",
      .kind = CHANGE_RELOADED,
      .is_harmless = true},
-    {.word = "apart",
-     .text = "another process, at other addresses",
-     .cause = "the step depends on addresses, statics, seeds or the time; lockstep-synctest "
-              "GAME.so --only fresh,addresses,clock names it",
-     .kind = CHANGE_APART,
-     .is_harmless = true},
     {.word = "directory",
      .text = "another working directory",
      .cause = "a step reads files by relative paths; read them before the match, into parameters "
@@ -130,20 +135,9 @@ _Static_assert(sizeof changes / sizeof changes[0] + 2 <= EXPLAIN_REPRODUCTIONS_M
                "two for the builds");
 
 typedef struct reproducing {
-    const explain_evidence *evidence;
-    const ls_bundle_reading *reading;
-    const explain_builds *builds;
+    const explain_runs *runs;
     ls_rerun_figures unchanged; /* of the run with nothing changed */
 } reproducing;
-
-/* One run of a change. */
-typedef struct variation {
-    const char *name; /* of the simulation */
-    uint32_t surroundings;
-    uint32_t workers;
-    uint32_t noise;
-    const char *const *variables; /* up to NULL */
-} variation;
 
 /* ---- sanitizers, before a run ---- */
 
@@ -311,12 +305,12 @@ static void explain_sanitizer_report_close(explain_sanitizer_report *report)
 
 /* ---- a run ---- */
 
-static ls_status write_request(const reproducing *made, const variation *run, uint8_t **bytes,
-                               size_t *size)
+static ls_status write_request(const explain_runs *runs, const explain_variation *run,
+                               uint8_t **bytes, size_t *size)
 {
-    const ls_desync_bundle *bundle = made->evidence->bundle;
+    const ls_desync_bundle *bundle = runs->evidence->bundle;
     ls_replay_stretch stretch;
-    ls_status status = ls_bundle_reading_stretch(made->reading, &stretch);
+    ls_status status = ls_bundle_reading_stretch(runs->reading, &stretch);
     ls_rerun_match match = {.config = bundle->config,
                             .input_bytes_max = bundle->input_bytes_max,
                             .state_bytes = (uint32_t)bundle->state_bytes,
@@ -357,44 +351,73 @@ static bool read_outcome(const explain_evidence *evidence, const uint8_t *output
     return true;
 }
 
-static bool run_helper(const reproducing *made, const variation *run, const uint8_t *input,
-                       size_t input_bytes, ls_rerun_figures *figures, ls_text *why)
+enum {
+    WORDS_MAX = 16, /* of a command line */
+};
+
+/* The program that the helper runs in, and its arguments. */
+static const char *make_command(const explain_runs *runs, const char *argument,
+                                const explain_wrapper *wrapper, const char *words[WORDS_MAX])
 {
-    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    const char *const *before = wrapper ? wrapper->words : NULL;
+    static char self[LS_RERUN_NAME_BYTES_MAX];
+    uint32_t count = 0;
+    bool has_path = before && ls_machine_program_path(self, sizeof self);
+    for (uint32_t i = 0; before && before[i] && count < WORDS_MAX - 3; i++) {
+        words[count++] = before[i];
+    }
+    words[count++] = has_path ? self : "lockstep-rerun-helper";
+    words[count++] = argument;
+    words[count] = NULL;
+    return before ? before[0] : runs->builds->helper;
+}
+
+bool explain_variation_run(const explain_runs *runs, const explain_variation *run,
+                           const char *argument, const explain_wrapper *wrapper, uint8_t *output,
+                           size_t room, size_t *size, ls_text *why)
+{
+    const char *words[WORDS_MAX];
     const char *variables[VARIABLES_MAX + 1];
-    size_t room = ls_rerun_pipe_outcome_bytes((uint32_t)made->evidence->bundle->state_bytes);
-    uint8_t *output = ls_allocate(ls_allocator_heap(), room);
-    if (!output) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+    uint8_t *input = NULL;
+    size_t input_bytes = 0;
+    if (write_request(runs, run, &input, &input_bytes) != LS_OK) {
+        ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
         return false;
     }
-    ls_child_process_variables(run->variables, NULL, variables, VARIABLES_MAX);
-    const ls_child_process_config config = {
-        .program = made->builds->helper, .arguments = arguments, .environment = variables};
+    static const char *const none[] = {NULL};
+    ls_child_process_variables(run->variables ? run->variables : none, NULL, variables,
+                               VARIABLES_MAX);
+    const ls_child_process_config config = {.program = make_command(runs, argument, wrapper, words),
+                                            .arguments = words,
+                                            .environment = variables,
+                                            .streams = {0, 0, wrapper ? wrapper->errors : 0}};
     const ls_child_process_exchange exchange = {.input = input,
                                                 .input_bytes = input_bytes,
                                                 .output = output,
                                                 .output_bytes_max = room,
                                                 .time_max_ms = TIME_MAX_MS + 1000};
-    ls_child_process_end end;
-    bool is_known = ls_child_process_run(&config, &exchange, &end, why) == LS_OK &&
-                    read_outcome(made->evidence, output, end.output_bytes, figures, why);
-    ls_release(ls_allocator_heap(), output);
-    return is_known;
+    ls_child_process_end end = {0};
+    bool is_run = ls_child_process_run(&config, &exchange, &end, why) == LS_OK;
+    *size = end.output_bytes;
+    ls_release(ls_allocator_heap(), input);
+    return is_run;
 }
 
-static bool run_once(const reproducing *made, const variation *run, ls_rerun_figures *figures,
-                     ls_text *why)
+static bool run_once(const reproducing *made, const explain_variation *run,
+                     ls_rerun_figures *figures, ls_text *why)
 {
-    uint8_t *bytes = NULL;
+    const explain_evidence *evidence = made->runs->evidence;
+    size_t room = ls_rerun_pipe_outcome_bytes((uint32_t)evidence->bundle->state_bytes);
     size_t size = 0;
-    bool is_known = false;
-    if (write_request(made, run, &bytes, &size) == LS_OK) {
-        is_known = run_helper(made, run, bytes, size, figures, why);
-    } else {
-        ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
+    uint8_t *output = ls_allocate(ls_allocator_heap(), room);
+    if (!output) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return false;
     }
-    ls_release(ls_allocator_heap(), bytes);
+    bool is_known = explain_variation_run(made->runs, run, LS_RERUN_HELPER_ARGUMENT, NULL, output,
+                                          room, &size, why) &&
+                    read_outcome(evidence, output, size, figures, why);
+    ls_release(ls_allocator_heap(), output);
     return is_known;
 }
 
@@ -402,9 +425,10 @@ static bool run_once(const reproducing *made, const variation *run, ls_rerun_fig
 
 /* A side's result tells more than neither's, and what nothing changed does not get more than what
  * it gets anyway. */
-static void add_result(const reproducing *made, uint64_t state_hash, explain_reproduction *out)
+static void add_result(const reproducing *made, const explain_variation *run, uint64_t state_hash,
+                       explain_reproduction *out)
 {
-    const ls_desync_bundle *bundle = made->evidence->bundle;
+    const ls_desync_bundle *bundle = made->runs->evidence->bundle;
     explain_agreement agreement = explain_agreement_with(bundle, state_hash);
     bool is_plain_known = made->unchanged.known & LS_RERUN_FRESH; /* else nothing is compared */
     bool is_other = is_plain_known && state_hash != made->unchanged.fresh;
@@ -412,34 +436,38 @@ static void add_result(const reproducing *made, uint64_t state_hash, explain_rep
         is_other && (out->other_results == 0 || out->agreement == EXPLAIN_AGREES_NEITHER);
     if (out->results == 0 || tells_more) {
         out->agreement = agreement;
+        out->run = *run;
     }
     out->results++;
     out->other_results += is_other ? 1 : 0;
 }
 
-/* Several runs of one kind: each result counts, as those of a race differ from run to run. */
-static void add_results(const reproducing *made, const ls_rerun_figures *figures,
-                        explain_reproduction *out)
+/* Several runs of one kind: each result counts, as those of a race differ from run to run. With
+ * other noise the first of a process alone, or what a static holds from that would pass for noise.
+ */
+static void add_results(const reproducing *made, const explain_variation *run,
+                        const ls_rerun_figures *figures, explain_reproduction *out)
 {
-    add_result(made, figures->fresh, out);
-    if (figures->known & LS_RERUN_AGAIN) {
-        add_result(made, figures->again, out);
+    bool is_noise_alone = (figures->known & LS_RERUN_REPEATED) != 0; /* and no static's doing */
+    add_result(made, run, figures->fresh, out);
+    if (figures->known & LS_RERUN_AGAIN && (is_noise_alone || figures->again == figures->fresh)) {
+        add_result(made, run, figures->again, out);
     }
 }
 
 static void run_several(const reproducing *made, const change *changed, explain_reproduction *out)
 {
     bool is_noise = changed->kind == CHANGE_NOISE;
-    uint32_t workers_max = LS_MIN(made->builds->workers_max, (uint32_t)WORKERS_TRIED_MAX);
+    uint32_t workers_max = LS_MIN(made->runs->builds->workers_max, (uint32_t)WORKERS_TRIED_MAX);
     uint32_t count = is_noise ? NOISES : workers_max;
     for (uint32_t i = is_noise ? 1 : 2; i <= count; i++) {
         ls_rerun_figures figures;
-        const variation run = {.name = made->builds->name,
-                               .noise = is_noise ? i : 0,
-                               .workers = is_noise ? 1 : i,
-                               .variables = changed->variables};
+        const explain_variation run = {.name = made->runs->builds->name,
+                                       .noise = is_noise ? i : 0,
+                                       .workers = is_noise ? 1 : i,
+                                       .variables = changed->variables};
         if (run_once(made, &run, &figures, &out->why)) {
-            add_results(made, &figures, out);
+            add_results(made, &run, &figures, out);
         }
     }
     if (out->other_results > 0) {
@@ -453,9 +481,14 @@ static void note_known(const reproducing *made, const change *changed, explain_r
     const ls_rerun_figures *figures = &made->unchanged;
     bool is_apart = changed->kind == CHANGE_APART;
     if (figures->known & (is_apart ? LS_RERUN_APART : LS_RERUN_RELOADED)) {
-        add_result(made, is_apart ? figures->apart : figures->reloaded, out);
+        const explain_variation apart = {.name = made->runs->builds->name,
+                                         .surroundings = LS_RERUN_WITH_OTHER_ADDRESSES};
+        add_result(made, is_apart ? &apart : &(explain_variation){0},
+                   is_apart ? figures->apart : figures->reloaded, out);
     } else {
-        ls_text_set(&out->why, "it took too long");
+        ls_text_set(&out->why, "%s",
+                    figures->known & LS_RERUN_RACES ? "processes that begin alike differ already"
+                                                    : "it took too long");
     }
 }
 
@@ -463,7 +496,7 @@ static void run_single(reproducing *made, const change *changed, const char *nam
                        explain_reproduction *out)
 {
     ls_rerun_figures figures;
-    const variation run = {
+    const explain_variation run = {
         .name = name, .surroundings = changed->surroundings, .variables = changed->variables};
     if (!run_once(made, &run, &figures, &out->why)) {
         return;
@@ -471,7 +504,12 @@ static void run_single(reproducing *made, const change *changed, const char *nam
     if (changed == &changes[0]) {
         made->unchanged = figures;
     }
-    add_result(made, figures.fresh, out);
+    if (figures.known & LS_RERUN_RACES) {
+        out->is_race = true;
+        ls_text_set(&out->why, "another result was seen %u of %u times", (unsigned)figures.apart,
+                    LS_RERUN_TIMES);
+    }
+    add_result(made, &run, figures.fresh, out);
 }
 
 static explain_reproduction *add_change(const change *changed, explain_reproductions *all)
@@ -492,14 +530,15 @@ static void run_sanitized(reproducing *made, explain_reproductions *all)
     change with_options = sanitized;
     uint32_t count = 0;
     ls_text first = {{0}};
-    if (explain_sanitizer_report_open(&report, made->builds->sanitized, &out->why) == LS_OK) {
+    if (explain_sanitizer_report_open(&report, made->runs->builds->sanitized, &out->why) == LS_OK) {
         for (uint32_t i = 0; i < EXPLAIN_SANITIZER_VARIABLES; i++) {
             if (report.variables[i][0] != '\0') {
                 with_options.variables[count++] = report.variables[i];
             }
         }
-        run_single(made, &with_options, made->builds->sanitized, out);
+        run_single(made, &with_options, made->runs->builds->sanitized, out);
     }
+    out->run.name = NULL; /* its variables end here */
     if (explain_sanitizer_report_read(&report, &first)) {
         out->has_report = true;
         out->why = first;
@@ -507,10 +546,10 @@ static void run_sanitized(reproducing *made, explain_reproductions *all)
     explain_sanitizer_report_close(&report);
 }
 
-void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading *reading,
-                       const explain_builds *builds, explain_reproductions *out)
+void explain_reproduce(const explain_runs *runs, explain_reproductions *out)
 {
-    reproducing made = {.evidence = evidence, .reading = reading, .builds = builds};
+    const explain_builds *builds = runs->builds;
+    reproducing made = {.runs = runs};
     *out = (explain_reproductions){.has_other = builds->other != NULL,
                                    .has_sanitized = builds->sanitized != NULL};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
@@ -526,6 +565,9 @@ void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading
         } else {
             note_known(&made, changed, run);
         }
+        if (changed->kind == CHANGE_APART) { /* that one was a copy of the same process */
+            run_single(&made, changed, builds->name, run);
+        }
     }
     if (builds->sanitized) {
         run_sanitized(&made, out);
@@ -537,21 +579,24 @@ void explain_reproduce(const explain_evidence *evidence, const ls_bundle_reading
 
 /* ---- what follows ---- */
 
-/* The first change with a result of the other side than the one that nothing changed agrees with.
- */
-static const explain_reproduction *find_cause(const explain_reproductions *reproductions,
-                                              explain_agreement wanted)
+static explain_agreement other_side_of(const explain_reproductions *reproductions)
+{
+    bool is_client = reproductions->runs[0].agreement == EXPLAIN_AGREES_CLIENT;
+    return is_client ? EXPLAIN_AGREES_SERVER : EXPLAIN_AGREES_CLIENT;
+}
+
+const explain_reproduction *explain_reproductions_cause(const explain_reproductions *reproductions)
 {
     for (uint32_t i = 1; i < reproductions->count; i++) {
-        if (reproductions->runs[i].agreement == wanted) {
+        if (reproductions->runs[i].agreement == other_side_of(reproductions)) {
             return &reproductions->runs[i];
         }
     }
     return NULL;
 }
 
-/* The first change that a right simulation would not notice. */
-static const explain_reproduction *find_suspect(const explain_reproductions *reproductions)
+const explain_reproduction *
+explain_reproductions_suspect(const explain_reproductions *reproductions)
 {
     for (uint32_t i = 1; i < reproductions->count; i++) {
         const explain_reproduction *run = &reproductions->runs[i];
@@ -578,7 +623,7 @@ static void add_next(const explain_reproductions *reproductions, ls_text *out)
                 " Next:%s%s explain the bundle on the client's machine, and run "
                 "lockstep-synctest GAME.so there.",
                 reproductions->has_other ? "" : " run the client's own file (--against FILE.so);",
-                reproductions->has_sanitized
+                reproductions->has_sanitized || reproductions->memory.bytes[0]
                     ? ""
                     : " a build with -fsanitize=address,undefined (--sanitized FILE.so);");
 }
@@ -596,11 +641,18 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
         ls_text_set(out, "The ticks could not be run again: %s.", reproductions->runs[0].why.bytes);
         return;
     }
-    explain_agreement wanted =
-        unchanged == EXPLAIN_AGREES_CLIENT ? EXPLAIN_AGREES_SERVER : EXPLAIN_AGREES_CLIENT;
-    const char *side = wanted == EXPLAIN_AGREES_CLIENT ? "client" : "server";
-    const explain_reproduction *cause = find_cause(reproductions, wanted);
-    const explain_reproduction *suspect = find_suspect(reproductions);
+    if (reproductions->runs[0].is_race) {
+        ls_text_set(
+            out,
+            "Nothing needs to be changed for another result: in processes that begin alike "
+            "%s. So it is a race, or chance; lockstep-synctest GAME.so --only still,workers "
+            "repeats it, and a build with -fsanitize=thread names the race.",
+            reproductions->runs[0].why.bytes);
+        return;
+    }
+    const char *side = other_side_of(reproductions) == EXPLAIN_AGREES_CLIENT ? "client" : "server";
+    const explain_reproduction *cause = explain_reproductions_cause(reproductions);
+    const explain_reproduction *suspect = explain_reproductions_suspect(reproductions);
     const explain_reproduction *report = find_report(reproductions);
     if (cause) {
         ls_text_set(out, "The %s's result comes out with this changed: %s. So %s.", side,
@@ -617,5 +669,8 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
                     suspect->change, suspect->cause);
     } else if (!cause && !report) {
         add_next(reproductions, out);
+    }
+    if (reproductions->memory.bytes[0]) {
+        ls_text_add(out, " %s.", reproductions->memory.bytes);
     }
 }

@@ -296,8 +296,7 @@ static const explain_field_choice *choice_of(const tracing *trace, const ls_sche
     return NULL;
 }
 
-static void note_write(tracing *trace, const ls_schema_place *place,
-                       const explain_field_choice *choice)
+static void list_write(tracing *trace, const ls_schema_place *place, const ls_field *field)
 {
     explain_write_trace *out = trace->out;
     size_t bytes = ls_field_type_bytes(place->field->type);
@@ -305,7 +304,7 @@ static void note_write(tracing *trace, const ls_schema_place *place,
         explain_field_write *write = &out->writes[out->list_count++];
         *write = (explain_field_write){
             .pass = trace->pass, .place = *place, .instruction = trace->instruction};
-        write->place.field = choice->field; /* which outlives the instance */
+        write->place.field = field; /* which outlives the instance */
         memcpy(write->before, trace->shadow + place->offset, bytes);
         memcpy(write->after, live(trace) + place->offset, bytes);
 #if defined(EXPLAIN_CAN_WATCH)
@@ -313,7 +312,42 @@ static void note_write(tracing *trace, const ls_schema_place *place,
 #endif
     }
     out->count++;
-    memcpy(trace->shadow + place->offset, live(trace) + place->offset, bytes);
+}
+
+static bool is_stream_full(const explain_write_stream *stream)
+{
+    return stream && stream->count == EXPLAIN_STREAM_MAX;
+}
+
+static void add_to_stream(tracing *trace, const ls_schema_place *place)
+{
+    explain_write_stream *stream = trace->request->stream;
+    size_t bytes = ls_field_type_bytes(place->field->type);
+    if (place->field->type == LS_FIELD_PADDING || is_stream_full(stream)) {
+        return;
+    }
+    if (stream->count == stream->wanted) {
+        list_write(trace, place, place->field);
+    }
+    explain_stream_write *write = &stream->list[stream->count++];
+    *write = (explain_stream_write){
+        .offset = place->offset, .pass = trace->pass, .bytes = (uint8_t)bytes};
+    memcpy(write->before, trace->shadow + place->offset, bytes);
+    memcpy(write->after, live(trace) + place->offset, bytes);
+}
+
+static void note_write(tracing *trace, const ls_schema_place *place)
+{
+    const explain_field_choice *choice = choice_of(trace, place);
+    if (trace->request->stream) {
+        add_to_stream(trace, place);
+    } else if (choice) {
+        list_write(trace, place, choice->field);
+    } else {
+        return; /* the shadow of what nobody asks for is never read */
+    }
+    memcpy(trace->shadow + place->offset, live(trace) + place->offset,
+           ls_field_type_bytes(place->field->type));
 }
 
 /* Looks at the elements in a piece of the state. `written` is where a write began, or NULL. */
@@ -326,9 +360,8 @@ static void look_at(tracing *trace, size_t begin, size_t end, const uint8_t *wri
         const uint8_t *element = live(trace) + place.offset;
         bool is_hit = written && written >= element && written < element + bytes;
         bool is_changed = memcmp(element, trace->shadow + place.offset, bytes) != 0;
-        const explain_field_choice *choice = is_hit || is_changed ? choice_of(trace, &place) : NULL;
-        if (choice) {
-            note_write(trace, &place, choice);
+        if (is_hit || is_changed) {
+            note_write(trace, &place);
         }
         begin = place.offset + bytes;
     }
@@ -337,8 +370,8 @@ static void look_at(tracing *trace, size_t begin, size_t end, const uint8_t *wri
 /* From the first byte of the fields to the last. */
 static void fields_span(const tracing *trace, size_t *begin, size_t *end)
 {
-    *begin = SIZE_MAX;
-    *end = 0;
+    *begin = trace->request->stream ? 0 : SIZE_MAX;
+    *end = trace->request->stream ? trace->state_bytes : 0;
     for (uint32_t i = 0; i < trace->request->choice_count; i++) {
         const ls_field *field = trace->choices[i].field;
         size_t field_end =
@@ -348,16 +381,55 @@ static void fields_span(const tracing *trace, size_t *begin, size_t *end)
     }
 }
 
-/* The bytes that a pass changed, where no watchpoint tells. */
-static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+#if defined(EXPLAIN_CAN_WATCH)
+
+static void open_pages(const tracing *trace)
 {
-    tracing *trace = user;
-    size_t begin = 0;
-    size_t end = 0;
-    trace->pass = index;
+    mprotect(trace->pages, trace->page_bytes, PROT_READ | PROT_WRITE);
+}
+
+/* A stream that is full is watched no more: the rest of the step is quick. */
+static void close_pages(const tracing *trace)
+{
+    if (!is_stream_full(trace->request->stream)) {
+        mprotect(trace->pages, trace->page_bytes, PROT_READ);
+    }
+}
+
+#endif
+
+/* A stream may be that of one pass. */
+static void begin_watch(tracing *trace, uint32_t pass)
+{
+#if defined(EXPLAIN_CAN_WATCH)
+    const explain_write_stream *stream = trace->request->stream;
+    if (trace->is_spectator && (!stream || stream->pass == LS_NO_PASS || stream->pass == pass)) {
+        memcpy(trace->shadow, live(trace), trace->state_bytes);
+        close_pages(trace);
+    }
+#else
+    (void)trace;
+    (void)pass;
+#endif
+}
+
+static void end_watch(tracing *trace)
+{
+#if defined(EXPLAIN_CAN_WATCH)
+    if (trace->is_spectator) {
+        open_pages(trace);
+    }
+#else
+    (void)trace;
+#endif
+}
+
+/* The pass itself, whose caller's frame is the last of those that are not its own. */
+static void run_bare(tracing *trace, const ls_step *step, const ls_pass *pass)
+{
 #if defined(EXPLAIN_CAN_WATCH)
     trace->outer_count = trace->is_spectator ? backtrace(trace->outer, FRAMES_MAX) : 0;
-    if (trace->is_spectator && trace->request->log && trace->request->log_pass == index) {
+    if (trace->is_spectator && trace->request->log && trace->request->log_pass == trace->pass) {
         trace->is_logging = true;
         raise(SIGTRAP); /* the first step of many */
     }
@@ -366,7 +438,41 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     trace->is_logging = false;
     trace->instruction = 0;
     trace->resumed = NULL;
-    if (!trace->is_spectator) {
+}
+
+/* Of the run that is under way: a pass brings no argument of ours. */
+static tracing *spectating;
+static const ls_pass *spectated;
+
+static void run_spectated(const ls_step *step)
+{
+    run_bare(spectating, step, spectated);
+}
+
+static void run_with_noise(tracing *trace, const ls_step *step, const ls_pass *pass)
+{
+    ls_pass between = *pass;
+    between.run = run_spectated;
+    spectating = trace;
+    spectated = pass;
+    ls_step_noise_run_pass(trace->request->stream->noise, step, &between);
+}
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    tracing *trace = user;
+    const explain_write_stream *stream = trace->request->stream;
+    size_t begin = 0;
+    size_t end = 0;
+    trace->pass = index;
+    begin_watch(trace, index);
+    if (stream && stream->noise) {
+        run_with_noise(trace, step, pass);
+    } else {
+        run_bare(trace, step, pass);
+    }
+    end_watch(trace);
+    if (!trace->is_spectator) { /* the bytes that it changed, where no watchpoint tells */
         fields_span(trace, &begin, &end);
         look_at(trace, begin, end, NULL);
     }
@@ -377,18 +483,6 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
 #if defined(EXPLAIN_CAN_WATCH)
 
 #define TRAP_FLAG 0x100 /* in the flags register: stop after the next instruction */
-
-static tracing *spectating; /* signals bring no argument of ours */
-
-static void open_pages(const tracing *trace)
-{
-    mprotect(trace->pages, trace->page_bytes, PROT_READ | PROT_WRITE);
-}
-
-static void close_pages(const tracing *trace)
-{
-    mprotect(trace->pages, trace->page_bytes, PROT_READ);
-}
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -481,9 +575,7 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_
     spectating = trace;
     sigaction(SIGSEGV, &fault, &old_fault);
     sigaction(SIGTRAP, &step, &old_step);
-    close_pages(trace);
     ls_sim_instance_step_watched(trace->instance, inputs, watch);
-    open_pages(trace);
     sigaction(SIGTRAP, &old_step, NULL);
     sigaction(SIGSEGV, &old_fault, NULL);
     spectating = NULL;
@@ -503,10 +595,21 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_
 static ls_status reach_last_step(tracing *trace, const ls_replay_stretch *stretch,
                                  ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *inputs)
 {
+    ls_step_noise *noise = trace->request->stream ? trace->request->stream->noise : NULL;
     ls_status status = ls_replay_stretch_load(stretch, trace->instance);
-    LS_THEN(status, ls_replay_stretch_run(stretch, trace->instance, stretch->last - 1));
-    return status == LS_OK ? ls_replay_stretch_inputs(stretch, trace->instance, slots, inputs)
-                           : status;
+    if (!noise) {
+        LS_THEN(status, ls_replay_stretch_run(stretch, trace->instance, stretch->last - 1));
+    }
+    LS_THEN(status, ls_replay_stretch_inputs(stretch, trace->instance, slots, inputs));
+    while (noise && status == LS_OK) {
+        ls_step_noise_fill_scratch(noise, trace->instance);
+        if (inputs->tick == stretch->last - 1) {
+            break;
+        }
+        ls_step_noise_step(noise, trace->instance, inputs);
+        status = ls_replay_stretch_inputs(stretch, trace->instance, slots, inputs);
+    }
+    return status;
 }
 
 /* The same choices in the instance's own schema. */
@@ -561,6 +664,9 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
     } else {
         ls_sim_instance_step_watched(trace->instance, &inputs, &watch);
     }
+    if (trace->request->state_hash) {
+        *trace->request->state_hash = ls_sim_instance_hash(trace->instance);
+    }
     return LS_OK;
 }
 
@@ -593,6 +699,8 @@ ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_
     if (status != LS_OK) {
         return status;
     }
+    ls_sim_instance_tune(trace.instance, (ls_sim_tuning){.workers = LS_MAX(request->workers, 1u),
+                                                         .log_level = LS_LOG_WARNING});
     status = find_room(&trace, why);
     LS_THEN(status, choose_here(&trace, why));
     LS_THEN(status, trace_step(&trace, stretch, why));

@@ -7,8 +7,11 @@
 #define LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
 
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/diagnosis/step_noise.h"
 #include "lockstep/common/simulation/state_schema.h"
 
 #include <stdbool.h>
@@ -93,12 +96,34 @@ typedef struct explain_write_trace {
     uint8_t *state_before; /* the step; NULL: not asked for */
 } explain_write_trace;
 
+/* A stream: the writes to any element of the state, in their order, in little room. */
+#define EXPLAIN_STREAM_MAX (1u << 19)
+
+typedef struct explain_stream_write {
+    uint64_t offset; /* of the element */
+    uint32_t pass;
+    uint8_t bytes; /* of the element */
+    uint8_t before[8];
+    uint8_t after[8];
+} explain_stream_write;
+
+typedef struct explain_write_stream {
+    uint32_t count;             /* EXPLAIN_STREAM_MAX: there may have been more */
+    explain_stream_write *list; /* [EXPLAIN_STREAM_MAX] */
+    uint32_t wanted; /* the one that is listed in the trace, with its stack; UINT32_MAX: none */
+    uint32_t pass;   /* of its writes alone; LS_NO_PASS: of all */
+    ls_step_noise *noise; /* in memory that passes have not set, in every step */
+} explain_write_stream;
+
 /* The fields to trace, and what else is to be had from the step. The choices' fields belong to a
  * schema which may be another than the instance's of equal digest. */
 typedef struct explain_write_request {
     const explain_field_choice *choices;
-    uint32_t choice_count; /* 1 .. EXPLAIN_CHOICES_MAX */
-    bool wants_watch;      /* as far as the platform can */
+    uint32_t choice_count;        /* 1 .. EXPLAIN_CHOICES_MAX; 0 with a stream */
+    explain_write_stream *stream; /* NULL: of the choices alone */
+    uint32_t workers;             /* that the step may use; 0 as 1 */
+    uint64_t *state_hash;         /* NULL; else room for that of the state behind the step */
+    bool wants_watch;             /* as far as the platform can */
     bool wants_state;
     explain_step_log
         *log; /* NULL; else of the instructions of `log_pass` up to write `log_until` */

@@ -1,10 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/loader/own_game.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/liblockstep/handle.h"
-#include "lockstep/tools/liblockstep/own_game.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -154,7 +154,6 @@ static void fill(void *to, size_t to_size, const void *from, size_t from_size)
 #define INFO_BYTES_MIN BYTES_UP_TO(lockstep_info, invite)
 #define PLAYER_BYTES_MIN BYTES_UP_TO(lockstep_player, name)
 #define VIEW_BYTES_MIN BYTES_UP_TO(lockstep_view, alpha)
-#define GAME_BYTES_MIN BYTES_UP_TO(lockstep_game, user)
 #define SHAPE_BYTES_MIN BYTES_UP_TO(lockstep_shape, text)
 
 const char *lockstep_version(void)
@@ -246,9 +245,9 @@ static bool init(lockstep *handle, int kind, const lockstep_game *game)
     memset(handle, 0, sizeof *handle);
     lockstep_settings_init(&handle->self.settings);
     if (game) {
-        memcpy(&handle->self.game, game, LS_MIN(game->size, sizeof handle->self.game));
+        handle->self.game = *game;
         handle->self.has_game = true;
-        handle->self.own = lockstep_own_game(&handle->self.game);
+        handle->self.own = ls_own_game_simulation(&handle->self.game);
     }
     /* To a simulation by itself nothing happens. */
     return kind == LOCKSTEP_SIM || lockstep_event_queue_open(&handle->self.events);
@@ -256,14 +255,15 @@ static bool init(lockstep *handle, int kind, const lockstep_game *game)
 
 lockstep *lockstep_create(int kind, const lockstep_game *game)
 {
-    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM || (game && game->size < GAME_BYTES_MIN)) {
+    lockstep_game read;
+    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM || (game && !ls_own_game_read(game, &read))) {
         return NULL;
     }
     lockstep *handle = take_block();
     if (!handle) {
         return NULL;
     }
-    if (!init(handle, kind, game)) {
+    if (!init(handle, kind, game ? &read : NULL)) {
         lockstep_settings_deinit(&handle->self.settings);
         give_block(handle);
         return NULL;
@@ -361,8 +361,7 @@ int lockstep_start(lockstep *handle)
         return LS_BAD_ARGUMENT;
     }
     int kind = kind_of(handle);
-    ls_status status =
-        handle->self.has_game ? lockstep_own_game_check(&handle->self.game, &why) : LS_OK;
+    ls_status status = handle->self.has_game ? ls_own_game_check(&handle->self.game, &why) : LS_OK;
     LS_THEN(status, kind == LOCKSTEP_CLIENT ? lockstep_client_open(&handle->self, &why)
                     : kind == LOCKSTEP_HOST ? lockstep_host_open(&handle->self, &why)
                                             : lockstep_sim_open(&handle->self, &why));

@@ -144,7 +144,9 @@ typedef struct lockstep_inputs {
 
 /* A game is a state without pointers and a step that depends on the state and the inputs alone: no
  * clock, file, address, thread, random number that is not in the state, or float that another
- * compiler rounds differently. Any number of states may be stepped at once, by any threads. */
+ * compiler rounds differently. Any number of states may be stepped at once, by any threads.
+ * A shared object that exports `const lockstep_game *lockstep_plugin(void)` is a plug-in: programs
+ * play it by its file, and lockstep-synctest tests it. */
 typedef struct lockstep_game {
     size_t size;      /* sizeof(lockstep_game); members beyond it are absent (zero) */
     const char *name; /* 1 to 31 of a-z 0-9 - _ */
@@ -159,6 +161,13 @@ typedef struct lockstep_game {
     void (*init)(void *user, void *state, const lockstep_setup *setup); /* the state comes zeroed */
     void (*step)(void *user, void *state, const lockstep_inputs *inputs);
     void *user; /* handed to both */
+    /* Two masks of input_bytes each, or NULL: what the bits of an input that is late mean. A host
+     * closes a tick with the player's input of the tick before (unless "late" is "wait"). There an
+     * edge (a jump, an order: it acts whenever it is set) is left out and sent again, so that a tap
+     * is one move; a button is still down, and one that was missed altogether is sent again for a
+     * tick. A bit of no mask, as of a stick or a number, stays as it was. */
+    const uint8_t *edges;
+    const uint8_t *buttons;
 } lockstep_game;
 
 /* ---- every handle ---- */

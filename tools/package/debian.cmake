@@ -1,7 +1,7 @@
 # Packages for Debian, one for each part of what is installed, so that a server needs no SDL.
 # tools/package/build makes them.
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL server client tools lib dev common)
+set(CPACK_COMPONENTS_ALL server client window tools lib dev common)
 set(CPACK_PACKAGE_NAME lockstep)
 set(CPACK_PACKAGE_VENDOR "Lockstep")
 set(CPACK_PACKAGE_CONTACT "The Lockstep authors <lockstep@users.noreply.github.com>")
@@ -22,9 +22,17 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/stage.cmak
 set(CPACK_LOCKSTEP_SOURCE ${CMAKE_CURRENT_SOURCE_DIR})
 set(CPACK_LOCKSTEP_BIN ${PROJECT_BINARY_DIR}/bin)
 
+# For another processor: what dpkg-shlibdeps looks into, and how programs are asked for their help.
+if(CMAKE_CROSSCOMPILING)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+    ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  set(CPACK_LOCKSTEP_ADMIN ${CMAKE_SYSROOT}/var/lib/dpkg)
+  set(CPACK_LOCKSTEP_EMULATOR ${CMAKE_CROSSCOMPILING_EMULATOR})
+endif()
+
 # Versions, and what depends on them, are those of the commit that is packed.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/version.cmake)
-foreach(part IN ITEMS server client tools dev common)
+foreach(part IN ITEMS server client window tools dev common)
   string(TOUPPER ${part} name)
   set(CPACK_DEBIAN_${name}_PACKAGE_NAME lockstep-${part})
 endforeach()
@@ -38,12 +46,16 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_LOCKSTEP_DEV_DEPENDS
   "libenet-dev, libuv1-dev, libsodium-dev, libxxhash-dev, libzstd-dev")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "lockstep-tools")
+set(CPACK_DEBIAN_CLIENT_PACKAGE_RECOMMENDS "lockstep-window")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "lockstep-window")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/conffiles)
 
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
   "server for deterministic lockstep matches\nHosts matches in which every machine advances the same simulation, and says\nwhich machine diverged, on which tick, in which field. Runs as a service with\nmany rooms; lockstep-admin steers it, and lockstep-token lets players in.")
 set(CPACK_COMPONENT_CLIENT_DESCRIPTION
   "client for deterministic lockstep matches\nPlays or watches a match of a Lockstep server, in a window or on a terminal.")
+set(CPACK_COMPONENT_WINDOW_DESCRIPTION
+  "windows for deterministic lockstep matches\nWhat lockstep-client and lockstep-replay load to show a match in a window, with\nsounds. Without it they play, and show matches on a terminal.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
   "tools for deterministic lockstep simulations\nVerify journals of matches, explain desyncs, test that a simulation is\ndeterministic, make networks bad, and measure.")
 set(CPACK_COMPONENT_LIB_DESCRIPTION

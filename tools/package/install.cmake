@@ -23,12 +23,14 @@ install(SCRIPT tools/package/stage_headers.cmake COMPONENT dev)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/package/include/lockstep
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
-# Beside one another as here, so that the links between the pages hold.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common)
-install(DIRECTORY tools/fleet DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools COMPONENT common)
-install(FILES protocol/PROTOCOL.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol COMPONENT common)
+install(CODE "
+  set(LS_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+  set(LS_STAGED ${PROJECT_BINARY_DIR}/package/doc)"
+  COMPONENT common)
+install(SCRIPT tools/package/stage_docs.cmake COMPONENT common)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/package/doc/ DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT common PATTERN LICENSE EXCLUDE)
 
 # What an embedding game names, and what that uses: a library stands behind all that it uses. The
 # linker wants the static ones the other way round, each before those that it uses.

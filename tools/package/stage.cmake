@@ -3,6 +3,16 @@
 set(source ${CPACK_LOCKSTEP_SOURCE})
 set(made ${CPACK_TEMPORARY_DIRECTORY}/../made)
 file(REMOVE_RECURSE ${made})
+if(CPACK_LOCKSTEP_EMULATOR)
+  list(JOIN CPACK_LOCKSTEP_EMULATOR " " emulator)
+  file(GLOB programs ${CPACK_LOCKSTEP_BIN}/*)
+  foreach(program IN LISTS programs)
+    get_filename_component(name ${program} NAME)
+    file(WRITE ${made}/bin/${name} "#!/bin/sh\nexec ${emulator} ${program} \"$@\"\n")
+    file(CHMOD ${made}/bin/${name} PERMISSIONS OWNER_READ OWNER_EXECUTE)
+  endforeach()
+  set(CPACK_LOCKSTEP_BIN ${made}/bin)
+endif()
 execute_process(
   COMMAND ${source}/tools/make-reference --bin ${CPACK_LOCKSTEP_BIN} --man ${made}/man
     --completion ${made}/completion
@@ -49,7 +59,7 @@ License: Unicode
 ${unicode}
 ")
 
-foreach(part IN ITEMS server client tools lib dev common)
+foreach(part IN ITEMS server client window tools lib dev common)
   set(tree ${CPACK_TEMPORARY_DIRECTORY}/${part})
   set(package lockstep-${part})
   if(part STREQUAL "lib")

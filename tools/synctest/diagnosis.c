@@ -2,6 +2,8 @@
 
 #include "lockstep/tools/synctest/compare.h"
 
+#include <inttypes.h>
+
 typedef struct cause {
     const char *class;
     const char *words;
@@ -14,9 +16,9 @@ typedef struct cause {
 /* The cause of a difference that one perturbation shows, when nothing else is known. */
 static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
     [SYNCTEST_PERTURBATION_STILL] =
-        {"run to run", "nothing was changed and it differs: a race between threads, a source of "
-                       "real chance, an address of the stack that got into the state, or a bot() "
-                       "that changes something"},
+        {"run to run",
+         "nothing was changed and it differs, in the same way each time: a bot() that "
+         "changes something, or an address of the stack that got into the state"},
     [SYNCTEST_PERTURBATION_FRESH] =
         {"random stream",
          "a step draws from the C library's random numbers (rand, random, drand48), "
@@ -60,7 +62,8 @@ static const cause causes[SYNCTEST_PERTURBATION_COUNT] = {
         {"processor", "functions of the C library (sin, pow, exp and their kin) give other last "
                       "bits with FMA than without: include lockstep/strict_libm.h, which has them "
                       "with the same bits everywhere, or use fixed point; or the code asks for "
-                      "features of the processor (__builtin_cpu_supports)"},
+                      "features of the processor (__builtin_cpu_supports), or has functions in "
+                      "several variants (target_clones, ifunc), which lint names"},
     [SYNCTEST_PERTURBATION_LIBRARY] =
         {"open in C", "a step depends on what the C language leaves to its library: memcpy of "
                       "memory that overlaps, how much memcmp or strcmp return, or an errno or "
@@ -201,6 +204,45 @@ static bool is_about_statics(synctest_perturbation_id perturbation,
            !has_failed(evidence, SYNCTEST_PERTURBATION_ADDRESSES);
 }
 
+/* ---- races ---- */
+
+static const cause race = {"race", "a race between threads, or real chance (random numbers of the "
+                                   "system, a time stamp, a process id)"};
+
+static bool is_reference_steady(const synctest_outcome *outcome)
+{
+    return outcome->repeats.steady == outcome->repeats.controls;
+}
+
+/* A reference whose recordings are alike, and all of whose replays differ from them, is no race. */
+bool synctest_diagnosis_is_race(const synctest_outcome *outcome)
+{
+    const synctest_repeats *repeats = &outcome->repeats;
+    bool is_reference_odd = !is_reference_steady(outcome) &&
+                            (repeats->steady > 0 || repeats->recorded_alike < repeats->recordings);
+    return repeats->alike < repeats->played || is_reference_odd;
+}
+
+/* How often it was seen, of how many times. Where the reference was the odd one, every run differs
+ * from it, and the one recording is what was seen. */
+static void add_times(const synctest_outcome *outcome, ls_text *out)
+{
+    const synctest_repeats *repeats = &outcome->repeats;
+    if (!is_reference_steady(outcome) && repeats->alike == repeats->played) {
+        ls_text_add(out,
+                    "; rare: seen %" PRIu32 " of %" PRIu32 ", in the reference, and not when that "
+                    "is played again",
+                    1 + repeats->steady + repeats->recorded_alike,
+                    1 + repeats->controls + repeats->recordings);
+    } else if (repeats->differing < repeats->played) {
+        ls_text_add(out, "; rare: seen %" PRIu32 " of %" PRIu32 " times that the same was played",
+                    repeats->differing, repeats->played);
+    } else {
+        ls_text_add(out, "; seen %" PRIu32 " of %" PRIu32 " times, and not the same each time",
+                    repeats->differing, repeats->played);
+    }
+}
+
 static cause cause_of(synctest_perturbation_id perturbation, const synctest_outcome *outcome,
                       const synctest_evidence *evidence)
 {
@@ -230,11 +272,16 @@ static cause cause_of(synctest_perturbation_id perturbation, const synctest_outc
                        outcome->part != SYNCTEST_LIBRARY_ALL &&
                        outcome->part < SYNCTEST_LIBRARY_PARTS &&
                        !has_failed(evidence, SYNCTEST_PERTURBATION_STILL);
-    if (outcome->is_reference_unsteady && perturbation != SYNCTEST_PERTURBATION_STILL &&
+    if (synctest_diagnosis_is_race(outcome)) {
+        return perturbation == SYNCTEST_PERTURBATION_WORKERS && is_reference_steady(outcome)
+                   ? causes[SYNCTEST_PERTURBATION_WORKERS]
+                   : race;
+    }
+    if (!is_reference_steady(outcome) && perturbation != SYNCTEST_PERTURBATION_STILL &&
         !has_failed(evidence, SYNCTEST_PERTURBATION_STILL)) {
         return (cause){causes[SYNCTEST_PERTURBATION_STILL].class,
-                       "it differs without this as well: a race between threads or a source of "
-                       "real chance; run it with --only still"};
+                       "it differs without this as well, in the same way each time; run it with "
+                       "--only still"};
     }
     return is_narrowed ? library_causes[outcome->part] : refine(perturbation, evidence);
 }
@@ -252,6 +299,10 @@ void synctest_diagnosis_cause(synctest_perturbation_id perturbation,
 {
     ls_text_set(out, "%s", cause_of(perturbation, outcome, evidence).words);
     bool is_difference = outcome->kind == SYNCTEST_OUTCOME_DIFFERS;
+    if (synctest_diagnosis_is_race(outcome)) {
+        add_times(outcome, out);
+        return;
+    }
     if (is_difference && outcome->oddity == SYNCTEST_ODDITY_NEGATIVE_ZERO) {
         ls_text_add(out, "; one of the values is -0: the sign of zero differs");
     } else if (is_difference && outcome->oddity == SYNCTEST_ODDITY_NAN) {

@@ -7,8 +7,9 @@
 #include "lockstep/tools/synctest/exchange.h"
 
 typedef struct synctest_evidence {
-    uint32_t failed; /* perturbations with a finding, 1 << synctest_perturbation_id */
-    bool is_engine;  /* the state is behind a callback: a save is what `save` gives */
+    uint32_t
+        failed; /* perturbations with a finding that is no race, 1 << synctest_perturbation_id */
+    bool is_engine; /* the state is behind a callback: a save is what `save` gives */
     bool has_fused_multiply;
     bool uses_library_random;
     bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */
@@ -16,6 +17,10 @@ typedef struct synctest_evidence {
     bool is_written_thread_local;
     char writing_pass[LS_NAME_BYTES_MAX];
 } synctest_evidence;
+
+/* Whether the same run, played again, came out in different ways: then the perturbation that showed
+ * it is not to blame. */
+bool synctest_diagnosis_is_race(const synctest_outcome *outcome);
 
 /* The kind of difference, in a word or three: "outside the saved state". */
 const char *synctest_diagnosis_class(synctest_perturbation_id perturbation,

@@ -101,6 +101,20 @@ typedef enum synctest_fault {
     SYNCTEST_FAULT_COUNT,
 } synctest_fault;
 
+/* A difference is played again before it has a name, each time in a process of its own that begins
+ * with the same loaded plug-in. A difference of the perturbation's comes out alike every time. */
+#define SYNCTEST_REPEATS 3u
+
+typedef struct synctest_repeats {
+    uint32_t played;    /* with the perturbation, the first time included; 0: it was not repeated */
+    uint32_t differing; /* of these, from the reference */
+    uint32_t alike;     /* of these, at the first one's tick and to the first one's state */
+    uint32_t controls;  /* the recorded inputs without the perturbation */
+    uint32_t steady;    /* of these, as the reference */
+    uint32_t recordings; /* of the reference, where no control was steady */
+    uint32_t recorded_alike;
+} synctest_repeats;
+
 typedef struct synctest_outcome {
     uint32_t kind;   /* synctest_outcome_kind */
     uint32_t status; /* -ls_status of a FAILED one */
@@ -112,12 +126,13 @@ typedef struct synctest_outcome {
     char field[SYNCTEST_PLACE_BYTES_MAX];
     char expected[SYNCTEST_VALUE_BYTES_MAX]; /* the reference's value */
     char found[SYNCTEST_VALUE_BYTES_MAX];
-    uint64_t elements;              /* how many differ after that pass; 0: not known */
-    uint32_t is_initial;            /* state 0 is bad: init made it */
-    uint32_t is_reference_unsteady; /* played once more, it comes out another way */
-    uint32_t oddity;                /* synctest_oddity of either value */
-    uint32_t part;  /* synctest_library_part that the perturbation `library` was narrowed to */
-    int32_t signal; /* of a crash; 0: it ended by itself */
+    uint64_t elements;   /* how many differ after that pass; 0: not known */
+    uint32_t is_initial; /* state 0 is bad: init made it */
+    uint64_t found_hash; /* of the state that differs */
+    synctest_repeats repeats;
+    uint32_t oddity; /* synctest_oddity of either value */
+    uint32_t part;   /* synctest_library_part that the perturbation `library` was narrowed to */
+    int32_t signal;  /* of a crash; 0: it ended by itself */
     uint64_t
         crash_address; /* of the instruction, as the plug-in's file has it; 0: it is elsewhere */
     ls_text text;

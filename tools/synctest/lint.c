@@ -2,9 +2,9 @@
 #include "lockstep/tools/synctest/lint.h"
 
 #include "lockstep/common/loader/plugin_contents.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/tools/synctest/lint_rules.h"
-#include "lockstep/tools/synctest/statics.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -41,7 +41,14 @@ typedef struct elf_object {
     synctest_lint_code *code;
     char path[SYNCTEST_LINT_LIBRARY_PATH_BYTES_MAX];
     char library[SYNCTEST_LINT_NAME_BYTES_MAX]; /* "": the plug-in itself */
+    bool asks_processor;                        /* it has what __builtin_cpu_supports reads */
 } elf_object;
+
+typedef struct symbol_table {
+    Elf_Data *data;
+    size_t count;
+    size_t strings; /* the section with its names */
+} symbol_table;
 
 /* The plug-in, and what it needs. */
 typedef struct object_set {
@@ -246,8 +253,46 @@ static const char *section_name(const elf_object *object, Elf_Scn *section)
     return name ? name : "";
 }
 
-static void lint_symbol(elf_object *object, const GElf_Sym *symbol, const char *name,
-                        bool is_dynamic, bool is_full_table)
+/* The item of a rule under another name than that which the rule knows. */
+static void add_choice(const elf_object *object, const char *name, const char *variants)
+{
+    const synctest_lint_rule *rule = synctest_lint_rule_of_function("__cpu_model");
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
+                               .topic = rule->topic,
+                               .why = rule->why,
+                               .instead = rule->instead};
+    ls_name_copy(item.name, sizeof item.name, name);
+    ls_name_copy(item.place, sizeof item.place, variants);
+    add_item(object, &item);
+}
+
+/* "blend.default, blend.fma of game.c": what the linker chooses from, and the file that stands
+ * before the first of them in the table. */
+static void lint_choice(const elf_object *object, const symbol_table *table, const char *name)
+{
+    ls_text variants = {{0}};
+    const char *file = "", *newest = "";
+    size_t size = strlen(name);
+    for (size_t i = 1; i < table->count; i++) {
+        GElf_Sym symbol;
+        const char *other = gelf_getsym(table->data, (int)i, &symbol)
+                                ? elf_strptr(object->elf, table->strings, symbol.st_name)
+                                : NULL;
+        newest = other && GELF_ST_TYPE(symbol.st_info) == STT_FILE ? other : newest;
+        if (other && strncmp(other, name, size) == 0 && other[size] == '.' &&
+            strcmp(other + size, ".resolver") != 0) {
+            ls_text_add(&variants, "%s%s", variants.bytes[0] ? ", " : "", other);
+            file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? newest : file;
+        }
+    }
+    if (file[0] != '\0') {
+        ls_text_add(&variants, " of %s", file);
+    }
+    add_choice(object, name, variants.bytes);
+}
+
+static void lint_symbol(elf_object *object, const symbol_table *table, const GElf_Sym *symbol,
+                        const char *name, bool is_dynamic, bool is_full_table)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF) {
@@ -262,9 +307,10 @@ static void lint_symbol(elf_object *object, const GElf_Sym *symbol, const char *
         return;
     }
     const char *place = section_name(object, section);
-    bool is_choice = type == STT_GNU_IFUNC || strncmp(name, "__cpu_", strlen("__cpu_")) == 0;
-    if (is_choice) {
-        lint_call(object, "__cpu_model");
+    if (type == STT_GNU_IFUNC) {
+        lint_choice(object, table, name);
+    } else if (strncmp(name, "__cpu_", strlen("__cpu_")) == 0) {
+        object->asks_processor = true;
     } else if (type == STT_FUNC) {
         lint_function(object, symbol, section, name);
     } else if ((type == STT_OBJECT || type == STT_TLS) && is_writable(section, place) &&
@@ -278,13 +324,15 @@ static void lint_table(elf_object *object, Elf_Scn *section, const GElf_Shdr *he
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+    const symbol_table table = {data, count, header->sh_link};
     for (size_t i = 1; i < count; i++) {
         GElf_Sym symbol;
         const char *name = gelf_getsym(data, (int)i, &symbol)
                                ? elf_strptr(object->elf, header->sh_link, symbol.st_name)
                                : NULL;
         if (name && name[0] != '\0') {
-            lint_symbol(object, &symbol, name, header->sh_type == SHT_DYNSYM, is_full_table);
+            lint_symbol(object, &table, &symbol, name, header->sh_type == SHT_DYNSYM,
+                        is_full_table);
         }
     }
 }
@@ -406,6 +454,9 @@ static ls_status lint_object(elf_object *object, ls_text *why)
     }
     object->report->is_code_read = status == LS_OK;
     lint_sections(object);
+    if (object->asks_processor) {
+        add_choice(object, "__cpu_model", "");
+    }
     synctest_lint_code_close(object->code);
     return LS_OK;
 }
@@ -762,9 +813,9 @@ static bool find_name(const char *path, const symbol_query *query, char *name, s
 
 bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
-    bool is_threads = address & SYNCTEST_STATICS_THREAD_LOCAL;
+    bool is_threads = address & LS_PLUGIN_STATICS_THREAD_LOCAL;
     const symbol_query query = {.type = is_threads ? STT_TLS : STT_OBJECT,
-                                .address = address & ~SYNCTEST_STATICS_THREAD_LOCAL};
+                                .address = address & ~LS_PLUGIN_STATICS_THREAD_LOCAL};
     return find_name(path, &query, name, capacity);
 }
 

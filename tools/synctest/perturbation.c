@@ -23,6 +23,29 @@ const synctest_perturbation *synctest_perturbation_of(synctest_perturbation_id i
     return &perturbations[id];
 }
 
+uint32_t synctest_perturbation_rank(synctest_perturbation_id id)
+{
+    static const uint8_t most_basic_first[] = {
+        SYNCTEST_PERTURBATION_STILL,   SYNCTEST_PERTURBATION_FRESH,
+        SYNCTEST_PERTURBATION_STACK,   SYNCTEST_PERTURBATION_HEAP,
+        SYNCTEST_PERTURBATION_SCRATCH, SYNCTEST_PERTURBATION_ADDRESSES,
+        SYNCTEST_PERTURBATION_BOUNDS,  SYNCTEST_PERTURBATION_SAVE,
+        SYNCTEST_PERTURBATION_JOIN,    SYNCTEST_PERTURBATION_ROLLBACK,
+        SYNCTEST_PERTURBATION_AGAIN,   SYNCTEST_PERTURBATION_DRAW,
+        SYNCTEST_PERTURBATION_LOG,     SYNCTEST_PERTURBATION_CLOCK,
+        SYNCTEST_PERTURBATION_CORES,   SYNCTEST_PERTURBATION_WORKERS,
+        SYNCTEST_PERTURBATION_TIES,    SYNCTEST_PERTURBATION_ROUNDING,
+        SYNCTEST_PERTURBATION_FLUSH,   SYNCTEST_PERTURBATION_CPU,
+        SYNCTEST_PERTURBATION_LIBRARY, SYNCTEST_PERTURBATION_ENVIRONMENT,
+        SYNCTEST_PERTURBATION_AGAINST,
+    };
+    uint32_t rank = 0;
+    while (rank + 1 < sizeof most_basic_first && most_basic_first[rank] != id) {
+        rank++;
+    }
+    return rank;
+}
+
 ls_status synctest_perturbation_parse_list(const char *name, const char *list, uint32_t *set,
                                            bool *has_lint, ls_text *why)
 {

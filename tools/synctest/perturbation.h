@@ -110,6 +110,10 @@ typedef struct synctest_perturbation {
 
 const synctest_perturbation *synctest_perturbation_of(synctest_perturbation_id id);
 
+/* Of perturbations that show the same: the lower is the one to name, as the others do what it does
+ * too, such as moving memory. */
+uint32_t synctest_perturbation_rank(synctest_perturbation_id id);
+
 /* Adds the perturbations of "save,stack" to a set of bits (1 << synctest_perturbation_id), and
  * whether "lint" was among them. `name` is the
  * option's. BAD_ARGUMENT with the names that exist. */

@@ -29,7 +29,7 @@ static bool open_files(synctest_player *player)
     const synctest_facts *facts = &exchange->facts;
     bool is_recording = exchange->task == SYNCTEST_TASK_RECORD;
     bool is_explaining = exchange->task == SYNCTEST_TASK_EXPLAIN;
-    uint32_t ticks = exchange->match.ticks;
+    uint32_t ticks = player->ticks = exchange->match.ticks;
     ls_status status = is_recording ? synctest_tape_create(player->files[SYNCTEST_FILE_TAPE], ticks,
                                                            facts->players, &player->tape)
                                     : synctest_tape_open(player->files[SYNCTEST_FILE_TAPE], ticks,
@@ -133,10 +133,8 @@ static void explain(synctest_player *player)
                                          trace_shape(&exchange->facts), &found) != LS_OK) {
         return;
     }
-    if (!reach_tick(player, instance)) {
-        outcome->is_reference_unsteady = true;
-        ls_text_add(&outcome->text, "the reference run itself comes out another way each time");
-    }
+    outcome->repeats.controls = 1;
+    outcome->repeats.steady = reach_tick(player, instance);
     const ls_schema *schema = ls_sim_instance_schema(instance);
     uint32_t places = found.places;
     found.places = player->trace.places = outcome->is_initial ? 1 : places;
@@ -148,25 +146,165 @@ static void explain(synctest_player *player)
     }
 }
 
+/* ---- one run ---- */
+
+typedef struct run {
+    synctest_player *player;
+    void (*play)(synctest_player *player);
+} run;
+
+static int play_in_copy(const void *user, int channel)
+{
+    const run *wanted = user;
+    (void)channel;
+    wanted->play(wanted->player);
+    return LS_EXIT_CLEAN;
+}
+
+/* In a copy of this process, which has loaded the plug-in and never stepped it: what a run leaves
+ * in statics, in the heap and in libraries does not reach the next one, and each has the same
+ * addresses. A run that says nothing has died. */
+static void play_apart(synctest_player *player, void (*play)(synctest_player *))
+{
+    synctest_outcome *outcome = &player->exchange->outcome;
+    const run wanted = {player, play};
+    const ls_child_process_work job = {.run = play_in_copy, .user = &wanted};
+    ls_child_process copy;
+    ls_child_process_end end;
+    ls_text why = {""};
+    if (ls_child_process_fork(&job, &copy, NULL, &why) != LS_OK) {
+        synctest_player_fail(player, LS_NO_MEMORY, why.bytes);
+        return;
+    }
+    ls_child_process_wait(&copy, LS_CHILD_WAIT_FOREVER, &end);
+    if (outcome->kind == SYNCTEST_OUTCOME_NONE) {
+        outcome->kind = SYNCTEST_OUTCOME_CRASHED;
+        outcome->signal = end.signal;
+    }
+}
+
+static void play(synctest_player *player)
+{
+    synctest_play_mode_run(player, synctest_perturbation_of(player->exchange->perturbation)->mode);
+}
+
+/* ---- repetitions ---- */
+
+/* The trace of the first run is kept: it is what is looked into. */
+static void play_once_more(synctest_player *player)
+{
+    int trace = ls_shared_memory_make("repeat");
+    synctest_trace_shape shape = trace_shape(&player->exchange->facts);
+    if (synctest_trace_open(trace, shape, &player->trace) != LS_OK) {
+        synctest_player_fail(player, LS_NO_MEMORY, "no memory to keep a tick in");
+        return;
+    }
+    play(player);
+}
+
+static void play_control(synctest_player *player)
+{
+    synctest_play_mode_run(player, SYNCTEST_MODE_ONCE);
+}
+
+/* The reference with its bots, on a tape of its own. */
+static void record_once_more(synctest_player *player)
+{
+    synctest_outcome *outcome = &player->exchange->outcome;
+    const synctest_tape reference = player->tape;
+    int tape = ls_shared_memory_make("tape");
+    player->files[SYNCTEST_FILE_SAVES] = ls_shared_memory_make("saves");
+    if (synctest_tape_create(tape, reference.ticks, reference.players, &player->tape) != LS_OK) {
+        synctest_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
+        return;
+    }
+    synctest_play_mode_record(player);
+    for (ls_tick tick = 0; tick <= player->ticks; tick++) {
+        bool is_same =
+            synctest_tape_hash(&player->tape, tick) == synctest_tape_hash(&reference, tick);
+        outcome->kind = is_same ? outcome->kind : SYNCTEST_OUTCOME_DIFFERS;
+    }
+}
+
+/* How many of so many runs that can be told came out as the reference. */
+static uint32_t count_steady(synctest_player *player, void (*once)(synctest_player *),
+                             uint32_t times, uint32_t *played)
+{
+    uint32_t steady = 0;
+    for (uint32_t i = 0; i < times; i++) {
+        player->exchange->outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_NONE};
+        play_apart(player, once);
+        *played += player->exchange->outcome.kind != SYNCTEST_OUTCOME_FAILED;
+        steady += player->exchange->outcome.kind == SYNCTEST_OUTCOME_SAME;
+    }
+    return steady;
+}
+
+static bool is_alike(const synctest_outcome *a, const synctest_outcome *b)
+{
+    return a->kind == b->kind && a->fault == b->fault && a->tick == b->tick &&
+           a->is_initial == b->is_initial && a->found_hash == b->found_hash;
+}
+
+/* Up to the tick that came out otherwise. */
+static void repeat(synctest_player *player)
+{
+    synctest_exchange *exchange = player->exchange;
+    synctest_outcome first = exchange->outcome;
+    first.repeats = (synctest_repeats){.played = 1, .differing = 1, .alike = 1};
+    player->ticks = LS_MIN(first.tick + 1, player->tape.ticks);
+    for (uint32_t i = 0; i < SYNCTEST_REPEATS; i++) {
+        exchange->outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_NONE};
+        play_apart(player, play_once_more);
+        first.repeats.played += exchange->outcome.kind != SYNCTEST_OUTCOME_FAILED;
+        first.repeats.alike += is_alike(&exchange->outcome, &first);
+        first.repeats.differing += exchange->outcome.kind != SYNCTEST_OUTCOME_FAILED &&
+                                   exchange->outcome.kind != SYNCTEST_OUTCOME_SAME;
+    }
+    exchange->outcome = first;
+}
+
+static void play_repeatedly(synctest_player *player)
+{
+    play_apart(player, play);
+    uint32_t kind = player->exchange->outcome.kind;
+    if (kind == SYNCTEST_OUTCOME_DIFFERS || kind == SYNCTEST_OUTCOME_FAULT) {
+        repeat(player);
+    }
+}
+
+/* And is the reference what it was? One control has been played by what explains. */
+static void explain_repeatedly(synctest_player *player)
+{
+    synctest_exchange *exchange = player->exchange;
+    play_apart(player, explain);
+    synctest_outcome explained = exchange->outcome;
+    synctest_repeats *repeats = &explained.repeats;
+    player->ticks = LS_MIN(explained.tick + 1, player->tape.ticks);
+    repeats->steady += count_steady(player, play_control, SYNCTEST_REPEATS - 1, &repeats->controls);
+    if (repeats->steady == 0) {
+        repeats->recorded_alike =
+            count_steady(player, record_once_more, SYNCTEST_REPEATS, &repeats->recordings);
+    }
+    exchange->outcome = explained;
+}
+
 /* ---- the process ---- */
 
 static void work(synctest_player *player)
 {
-    synctest_exchange *exchange = player->exchange;
     if (!synctest_player_load(player) || !open_files(player)) {
         return;
     }
-    switch ((synctest_task)exchange->task) {
+    switch ((synctest_task)player->exchange->task) {
     case SYNCTEST_TASK_RECORD:
-        synctest_play_mode_record(player);
+        play_apart(player, synctest_play_mode_record);
         break;
     case SYNCTEST_TASK_PLAY:
-        synctest_play_mode_run(
-            player,
-            synctest_perturbation_of((synctest_perturbation_id)exchange->perturbation)->mode);
+        play_repeatedly(player);
         break;
     case SYNCTEST_TASK_EXPLAIN:
-        explain(player);
+        explain_repeatedly(player);
         break;
     }
 }

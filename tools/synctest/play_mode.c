@@ -166,7 +166,7 @@ static bool keep_previous(viewing *viewer)
 static bool play_shown(viewing *viewer)
 {
     synctest_player *player = viewer->player;
-    while (ls_sim_instance_tick(viewer->current) < player->tape.ticks) {
+    while (ls_sim_instance_tick(viewer->current) < player->ticks) {
         if (!keep_previous(viewer)) {
             return false;
         }
@@ -307,7 +307,7 @@ void synctest_play_mode_record(synctest_player *player)
         player->simulation.hash ? ls_sim_instance_image_bytes(instance) : 0;
     synctest_tape_set_hash(&player->tape, 0, synctest_player_hash(player, instance));
     bool is_going = true;
-    while (is_going && ls_sim_instance_tick(instance) < match->ticks) {
+    while (is_going && ls_sim_instance_tick(instance) < player->ticks) {
         is_going = record_tick(player, instance, &recorder);
     }
     if (is_going) {
@@ -322,7 +322,7 @@ void synctest_play_mode_record(synctest_player *player)
 /* From the live tick to the end. */
 static bool play_on(synctest_player *player, ls_sim_instance *instance)
 {
-    while (ls_sim_instance_tick(instance) < player->tape.ticks) {
+    while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance)) {
             return false;
         }
@@ -391,15 +391,15 @@ static bool play_checked(synctest_player *player)
     if (!instance) {
         return false;
     }
-    synctest_statics_begin(&player->statics, player->exchange->match.sim,
-                           &player->memory.allocator);
-    while (ls_sim_instance_tick(instance) < player->tape.ticks) {
+    ls_plugin_statics_begin(&player->statics, player->exchange->match.sim,
+                            &player->memory.allocator);
+    while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||
             !find_no_mode_changed(player, instance)) {
             return false;
         }
     }
-    synctest_statics_end(&player->statics);
+    ls_plugin_statics_end(&player->statics);
     synctest_player_end(player, instance);
     return true;
 }
@@ -470,7 +470,7 @@ static bool play_saved(synctest_player *player)
     if (!next) {
         return false;
     }
-    for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
+    for (ls_tick tick = 0; tick < player->ticks; tick++) {
         /* The second steps after the first, and finds all that the first leaves outside its state.
          */
         if (!make_round_trip(player, live, next, tick, &pair) ||
@@ -539,7 +539,7 @@ static bool play_rolled_back(synctest_player *player)
     if (!instance) {
         return false;
     }
-    for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
+    for (ls_tick tick = 0; tick < player->ticks; tick++) {
         if (!synctest_player_save(player, instance, &saved)) {
             return false;
         }

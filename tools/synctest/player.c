@@ -146,6 +146,7 @@ static ls_status configure(synctest_player *player, ls_text *why)
 {
     const synctest_match *match = &player->exchange->match;
     player->config = ls_sim_config_default(&player->simulation);
+    player->config.user = player->simulation.user;
     player->config.seed = match->seed;
     player->config.players = match->players ? match->players : player->config.players;
     if (match->tick_rate_hz != 0) {
@@ -316,7 +317,7 @@ static void note_static_writes(synctest_player *player, ls_tick tick, uint32_t p
     uint64_t addresses[SYNCTEST_STATIC_WRITES_MAX];
     synctest_static_writes *writes = &player->exchange->static_writes;
     uint32_t count =
-        synctest_statics_changes(&player->statics, addresses, SYNCTEST_STATIC_WRITES_MAX);
+        ls_plugin_statics_changes(&player->statics, addresses, SYNCTEST_STATIC_WRITES_MAX);
     for (uint32_t i = 0; i < count && writes->count < SYNCTEST_STATIC_WRITES_MAX; i++) {
         if (!is_noted(writes, addresses[i], pass)) {
             writes->list[writes->count++] = (synctest_static_write){addresses[i], tick, pass};
@@ -426,6 +427,7 @@ bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
     }
     outcome->kind = SYNCTEST_OUTCOME_DIFFERS;
     outcome->is_initial = tick == 0;
+    outcome->found_hash = state_hash;
     outcome->tick = tick == 0 ? 0 : tick - 1;
     if (tick == 0) {
         synctest_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));

@@ -7,11 +7,11 @@
 
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/page_memory.h"
-#include "lockstep/tools/synctest/statics.h"
 #include "lockstep/tools/synctest/surroundings.h"
 #include "lockstep/tools/synctest/tape.h"
 
@@ -25,9 +25,10 @@ typedef struct synctest_player {
     ls_param_files param_files;
     synctest_page_memory memory;
     synctest_tape tape;
+    uint32_t ticks; /* that are played: of a repetition, up to the bad one */
     synctest_trace trace;
     bool is_traced;                 /* the step that runs is written to the trace */
-    synctest_statics statics;       /* watched once begun */
+    ls_plugin_statics statics;      /* watched once begun */
     const ls_pass *mode_changer;    /* the first pass that left another rounding mode, or NULL */
     synctest_float_mode outer_mode; /* the host's, while a step runs with another one */
     ls_slot_input slots[LS_PLAYERS_MAX];

@@ -43,9 +43,13 @@ static void add_outcome(ls_json *json, const synctest_finding *finding,
     ls_json_number(json, "elements", (double)outcome->elements);
     add_word(json, "signal", signal);
     add_word(json, "last_words", finding->words);
-    add_word(json, "class", synctest_diagnosis_class(finding->perturbation, outcome, evidence));
+    add_word(json, "class", synctest_finding_class(finding, evidence));
     add_word(json, "cause", cause.bytes);
     add_word(json, "text", where.bytes);
+    add_word(json, "same_as",
+             finding->lead ? synctest_perturbation_of(finding->lead->perturbation)->name : "");
+    ls_json_number(json, "played", outcome->repeats.played);
+    ls_json_number(json, "differing", outcome->repeats.differing);
 }
 
 static void add_finding(ls_json *json, const synctest_finding *finding,
@@ -357,5 +361,61 @@ void synctest_finding_describe(const synctest_finding *finding, const synctest_e
     } else if (outcome->text.bytes[0] != '\0') {
         ls_text_add(where, "; %s", outcome->text.bytes);
     }
-    synctest_diagnosis_cause(finding->perturbation, outcome, evidence, cause);
+    const synctest_finding *named = finding->lead ? finding->lead : finding;
+    synctest_diagnosis_cause(named->perturbation, &named->outcome, evidence, cause);
+}
+
+const char *synctest_finding_class(const synctest_finding *finding,
+                                   const synctest_evidence *evidence)
+{
+    const synctest_finding *named = finding->lead ? finding->lead : finding;
+    return synctest_diagnosis_class(named->perturbation, &named->outcome, evidence);
+}
+
+/* ---- findings that are one ---- */
+
+/* A process that is started in another environment has other addresses as well. */
+static bool moves_addresses(synctest_perturbation_id id)
+{
+    return id == SYNCTEST_PERTURBATION_CPU || id == SYNCTEST_PERTURBATION_ENVIRONMENT;
+}
+
+static bool is_same_place(const synctest_outcome *a, const synctest_outcome *b)
+{
+    return strcmp(a->pass, b->pass) == 0 && strcmp(a->field, b->field) == 0;
+}
+
+/* Two builds are compared for their own sake: what `against` finds is never another's. */
+static bool is_shown_by(const synctest_finding *finding, const synctest_finding *other)
+{
+    const synctest_outcome *a = &finding->outcome, *b = &other->outcome;
+    if (a->kind != SYNCTEST_OUTCOME_DIFFERS || b->kind != SYNCTEST_OUTCOME_DIFFERS ||
+        finding->is_warning || other->is_warning ||
+        synctest_perturbation_rank(other->perturbation) >=
+            synctest_perturbation_rank(finding->perturbation)) {
+        return false;
+    }
+    if (synctest_diagnosis_is_race(a) || synctest_diagnosis_is_race(b)) {
+        return synctest_diagnosis_is_race(a) && synctest_diagnosis_is_race(b);
+    }
+    bool is_same_tick = finding->perturbation != SYNCTEST_PERTURBATION_AGAINST &&
+                        a->tick == b->tick && a->is_initial == b->is_initial;
+    bool is_moved = moves_addresses(finding->perturbation) &&
+                    other->perturbation == SYNCTEST_PERTURBATION_ADDRESSES && is_same_place(a, b);
+    return is_same_tick && (a->found_hash == b->found_hash || is_moved);
+}
+
+void synctest_result_merge(synctest_result *result)
+{
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        synctest_finding *finding = &result->findings[i];
+        for (uint32_t k = 0; k < result->finding_count; k++) {
+            const synctest_finding *other = &result->findings[k];
+            bool is_better =
+                is_shown_by(finding, other) &&
+                (!finding->lead || synctest_perturbation_rank(other->perturbation) <
+                                       synctest_perturbation_rank(finding->lead->perturbation));
+            finding->lead = is_better ? other : finding->lead;
+        }
+    }
 }

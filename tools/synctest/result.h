@@ -28,6 +28,14 @@ bool synctest_finding_is_bad(const synctest_finding *finding);
 /* "same", "differs", "warning", "fault", "crashed", "hung", "failed", "skipped". */
 const char *synctest_finding_word(const synctest_finding *finding);
 
+/* Gives each finding that shows the same as a more basic one, or a race as another one does, that
+ * one as its lead. */
+void synctest_result_merge(synctest_result *result);
+
+/* The kind of difference, in a word or three. */
+const char *synctest_finding_class(const synctest_finding *finding,
+                                   const synctest_evidence *evidence);
+
 /* One or two sentences for a person: where, what, and the likely cause. */
 void synctest_finding_describe(const synctest_finding *finding, const synctest_evidence *evidence,
                                ls_text *where, ls_text *cause);

@@ -24,6 +24,7 @@ typedef struct synctest_finding {
     uint64_t took_ns;
     uint64_t worked_ns;                   /* of the last process, without what it waited for */
     synctest_static_writes static_writes; /* of the perturbation that checks values */
+    const struct synctest_finding *lead; /* another one, which shows the same and names the cause */
     bool is_warning; /* a difference that a healthy simulation may have as well */
     char words[256]; /* the last line that a process wrote before it died; often empty */
 } synctest_finding;

@@ -1,13 +1,13 @@
 #include "lockstep/tools/synctest/synctest.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/result.h"
-#include "lockstep/tools/synctest/statics.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,8 +117,22 @@ static void show_bad(const char *name, const synctest_finding *finding,
                 finding->is_warning ? "differs" : synctest_finding_word(finding), where.bytes);
     if (cause.bytes[0] != '\0') {
         ls_log_line(&console->log, level, "  likely cause (%s): %s",
-                    synctest_diagnosis_class(finding->perturbation, &finding->outcome, evidence),
-                    cause.bytes);
+                    synctest_finding_class(finding, evidence), cause.bytes);
+    }
+}
+
+static void show_same(const synctest_result *result, const synctest_finding *lead,
+                      ls_console *console)
+{
+    ls_text names = {""};
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        if (result->findings[i].lead == lead) {
+            ls_text_add(&names, "%s%s", names.bytes[0] != '\0' ? ", " : "",
+                        synctest_perturbation_of(result->findings[i].perturbation)->name);
+        }
+    }
+    if (names.bytes[0] != '\0') {
+        ls_log_line(&console->log, LS_LOG_ERROR, "  the same shows with: %s", names.bytes);
     }
 }
 
@@ -126,9 +140,10 @@ static void show_all_bad(const synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const synctest_finding *finding = &result->findings[i];
-        if (synctest_finding_is_bad(finding) || finding->is_warning) {
+        if (!finding->lead && (synctest_finding_is_bad(finding) || finding->is_warning)) {
             show_bad(synctest_perturbation_of(finding->perturbation)->name, finding,
                      &result->evidence, console);
+            show_same(result, finding, console);
         }
     }
 }
@@ -166,7 +181,7 @@ static void note_variable(synctest_result *result, const synctest_static_write *
 {
     synctest_evidence *evidence = &result->evidence;
     const char *pass = result->facts.pass_names[write->pass];
-    bool is_threads = write->address & SYNCTEST_STATICS_THREAD_LOCAL;
+    bool is_threads = write->address & LS_PLUGIN_STATICS_THREAD_LOCAL;
     ls_log_line(&console->log, LS_LOG_WARNING,
                 "pass %s writes to the %svariable %s, outside the state, at tick %" PRIu32, pass,
                 is_threads ? "thread-local " : "", variable, write->tick);
@@ -220,7 +235,9 @@ static void show_as_they_come(workload *work, synctest_result *result, ls_consol
         result->failed += is_bad;
         note_words(result, finding);
         note_variables(result, finding, console);
-        result->evidence.failed |= is_bad ? UINT32_C(1) << finding->perturbation : 0;
+        result->evidence.failed |= is_bad && !synctest_diagnosis_is_race(&finding->outcome)
+                                       ? UINT32_C(1) << finding->perturbation
+                                       : 0;
         show_line(finding, console);
     }
 }
@@ -323,6 +340,12 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
     if (is_empty) {
         ls_log_line(&console->log, LS_LOG_ERROR, "nothing was compared: this tests nothing");
     }
+    if (!is_bad && !is_empty && !is_lint_only) {
+        ls_log_line(&console->log, LS_LOG_INFO,
+                    "a race that shows less often than once in these %" PRIu64
+                    " ticks may not have been seen",
+                    result->hashes_compared);
+    }
     return is_bad || is_empty ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
 }
 
@@ -371,6 +394,7 @@ static ls_exit_code run_perturbations(const synctest_config *config, synctest_ru
                     ls_status_text(status));
         return LS_EXIT_ENVIRONMENT;
     }
+    synctest_result_merge(result);
     show_all_bad(result, console);
     return verdict(result, false, console);
 }

@@ -190,7 +190,8 @@ void ls_rerun_apart_run(const ls_rerun_apart_config *config, ls_rerun_figures *f
                        .variables = ls_allocate_array(heap, VARIABLES_MAX + 1, sizeof(char *)),
                        .output = ls_allocate(heap, OUTPUT_BYTES)};
     runs.began_ns = ls_clock_now_ns(&runs.clock);
-    if (runs.variables && runs.output && is_same_apart(&runs, figures) &&
+    bool is_race = figures->known & LS_RERUN_RACES;
+    if (!is_race && runs.variables && runs.output && is_same_apart(&runs, figures) &&
         is_worth_changing(&runs, figures)) {
         change_surroundings(&runs, figures);
     }

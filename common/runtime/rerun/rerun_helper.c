@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
@@ -30,6 +31,8 @@ enum {
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
+    WRITES_MAX = 6, /* to variables, that are named */
+    SHAPES_MAX = 4096,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -37,7 +40,9 @@ typedef struct helper {
     int pipe_out;       /* the pipe; a plug-in that prints finds no standard output */
     uint64_t states_at; /* in the file that held the request; 0: it came by a pipe */
     ls_rerun_order order;
-    ls_rerun *rerun; /* NULL: not created yet */
+    const ls_simulation *simulation;
+    ls_rerun *rerun;   /* NULL: not created yet */
+    uint64_t began_ns; /* to run */
 } helper;
 
 static helper here;
@@ -49,7 +54,7 @@ bool ls_rerun_helper_is_asked(int argc, char **argv)
 
 /* ---- the pipe ---- */
 
-static bool write_all(const void *bytes, size_t size)
+bool ls_rerun_helper_write(const void *bytes, size_t size)
 {
     return ls_socket_send_all(here.pipe_out, bytes, size) == LS_OK;
 }
@@ -99,7 +104,7 @@ static void on_crash(int number)
                             .is_in_init = !here.rerun,
                             .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
-    (void)write_all(bytes, sizeof bytes);
+    (void)ls_rerun_helper_write(bytes, sizeof bytes);
     _Exit(EXIT_BAD);
 }
 
@@ -186,17 +191,21 @@ static bool is_large(void)
 
 /* The runs behind the first one copy and hash large states for seconds, beside a live match that
  * needs the memory's speed. Those that have not ended by then are left out. */
-static bool is_enough(uint64_t elapsed_ns, uint64_t limit_ns)
+static bool is_enough(uint64_t spent_ns, uint64_t limit_ns)
 {
-    return is_large() && elapsed_ns >= limit_ns / SHARE_OF_LARGE &&
+    return is_large() && spent_ns >= limit_ns / SHARE_OF_LARGE &&
            (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
+}
+
+static uint64_t elapsed_ns(void)
+{
+    const ls_clock clock = ls_clock_system();
+    return ls_clock_now_ns(&clock) - here.began_ns;
 }
 
 static void run(ls_text *failure)
 {
-    const ls_clock clock = ls_clock_system();
     uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
-    uint64_t began_ns = ls_clock_now_ns(&clock);
     const ls_rerun_match *match = &here.order.match;
     ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
     ls_rerun_start(here.rerun, &here.order.stretch);
@@ -208,14 +217,14 @@ static void run(ls_text *failure)
         ls_rerun_leave_state(here.rerun);
     }
     while (!ls_rerun_advance(here.rerun, 1)) {
-        uint64_t elapsed_ns = ls_clock_now_ns(&clock) - began_ns;
+        uint64_t spent_ns = elapsed_ns();
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
             ls_machine_give_way(true);
         }
-        if (is_enough(elapsed_ns, limit_ns)) {
+        if (is_enough(spent_ns, limit_ns)) {
             return;
-        } else if (elapsed_ns >= limit_ns) {
+        } else if (spent_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
             return;
         }
@@ -246,6 +255,7 @@ static ls_status load(bool is_single, ls_text *failure)
                        "the simulation's file has been replaced since it was loaded");
     }
     here.rerun = made;
+    here.simulation = loaded.simulation;
     return status;
 }
 
@@ -414,6 +424,299 @@ static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_out
     ls_child_process_kill(&apart->process);
 }
 
+/* ---- once more, from the same image ---- */
+
+/* A process that has loaded the plug-in and never stepped it, and makes copies of itself that run:
+ * what one run leaves in statics and in the heap reaches no other, and each has the same addresses.
+ * It waits until it is known that a repetition is of use. */
+typedef struct image_process {
+    ls_child_process process;
+    int channel;
+} image_process;
+
+typedef enum copy_task {
+    COPY_ALL,      /* every run that the helper has made */
+    COPY_OPPOSITE, /* the first one, with other noise */
+    COPY_ZERO,
+    COPY_WATCHED, /* the first one, with an eye on variables outside the state */
+} copy_task;
+
+typedef struct copy_result {
+    ls_rerun_figures figures;
+    ls_rerun_repeats repeats;
+} copy_result;
+
+/* ---- writes to variables outside the state ---- */
+
+/* Places that write: passes by their numbers, and functions that may only read. */
+enum {
+    BY_HASH = LS_PASSES_MAX,
+    BY_BOT,
+    BY_DRAW,
+};
+
+/* The first write of each place to each variable. */
+typedef struct copy_writes {
+    uint32_t count;
+    struct {
+        uint64_t address; /* as the file has it */
+        uint32_t place;
+    } list[WRITES_MAX];
+} copy_writes;
+
+typedef struct watched_run {
+    ls_plugin_statics statics;
+    copy_writes writes;
+} watched_run;
+
+static bool is_noted(const copy_writes *writes, uint64_t address, uint32_t place)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->list[i].address / 8 == address / 8 && writes->list[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_writes(watched_run *watched, uint32_t place)
+{
+    uint64_t addresses[WRITES_MAX];
+    copy_writes *writes = &watched->writes;
+    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < WRITES_MAX; i++) {
+        if (!is_noted(writes, addresses[i], place)) {
+            writes->list[writes->count].address = addresses[i];
+            writes->list[writes->count++].place = place;
+        }
+    }
+}
+
+static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    pass->run(step);
+    note_writes(user, index);
+}
+
+/* As a program that plays and shows the match calls them behind each tick. */
+static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+{
+    static ls_draw_shape shapes[SHAPES_MAX];
+    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_config *config = ls_sim_instance_config(instance);
+    const void *state = ls_sim_instance_view(instance);
+    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
+    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    if (simulation->hash) {
+        (void)simulation->hash(config, state);
+        note_writes(watched, BY_HASH);
+    }
+    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
+        (void)simulation->bot(config, state, slot, &rng, bytes);
+        note_writes(watched, BY_BOT);
+    }
+    if (simulation->draw) {
+        simulation->draw(config, state, state, 0, &list);
+        note_writes(watched, BY_DRAW);
+    }
+}
+
+static bool run_watched(void)
+{
+    static watched_run watched;
+    const ls_replay_stretch *stretch = &here.order.stretch;
+    const ls_step_watch passes = {run_watched_pass, &watched};
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_sim_instance *instance = NULL;
+    if (ls_sim_instance_create(here.simulation, &here.order.match.config, ls_allocator_heap(),
+                               &instance, NULL) != LS_OK ||
+        ls_replay_stretch_load(stretch, instance) != LS_OK) {
+        return false;
+    }
+    ls_plugin_statics_begin(&watched.statics, here.order.match.simulation, ls_allocator_heap());
+    while (ls_sim_instance_tick(instance) < stretch->last &&
+           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
+        ls_sim_instance_step_watched(instance, &inputs, &passes);
+        call_readers(&watched, instance);
+    }
+    return ls_rerun_helper_write(&watched.writes, sizeof watched.writes);
+}
+
+static void add_write(ls_text *out, uint64_t address, uint32_t place)
+{
+    static const char *const readers[] = {"hash", "bot", "draw"};
+    char variable[LS_NAME_BYTES_MAX] = "without a name";
+    const ls_simulation *simulation = here.simulation;
+    bool is_pass = place < simulation->pass_count;
+    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
+        return; /* the plug-in has written over it */
+    }
+    (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
+    ls_text_add(out, "%s%s%s writes to the %svariable %s", out->bytes[0] ? ", " : "",
+                is_pass ? "pass " : "",
+                is_pass ? simulation->passes[place].name : readers[place - BY_HASH],
+                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
+}
+
+/* ---- the copies ---- */
+
+static int run_copy(const void *user, int channel)
+{
+    const uint8_t *task = user;
+    ls_text failure = {{0}};
+    (void)channel;
+    if (*task == COPY_WATCHED) {
+        return run_watched() ? EXIT_OK : EXIT_BAD;
+    }
+    if (*task == COPY_ALL) {
+        run(&failure);
+    } else {
+        ls_heap_fill(OTHER_FILLING);
+        ls_rerun_start(here.rerun, &here.order.stretch);
+        ls_rerun_run_alone(here.rerun, *task == COPY_ZERO ? LS_NOISE_ZERO : LS_NOISE_OPPOSITE);
+        while (!ls_rerun_advance(here.rerun, 1)) {
+        }
+    }
+    const copy_result result = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
+    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result) ? EXIT_OK
+                                                                                     : EXIT_BAD;
+}
+
+/* A copy that crashes says nothing, and neither does the image from then on. */
+static int keep_image(const void *user, int channel)
+{
+    uint8_t task = 0;
+    (void)user;
+    ls_socket_close(here.pipe_out);
+    here.pipe_out = channel;
+    while (ls_socket_receive_all(channel, &task, sizeof task, LS_CHILD_WAIT_FOREVER) == LS_OK) {
+        const ls_child_process_work work = {.run = run_copy, .user = &task};
+        ls_child_process copy;
+        ls_child_process_end end;
+        if (ls_child_process_fork(&work, &copy, NULL, NULL) != LS_OK) {
+            return EXIT_BAD;
+        }
+        ls_child_process_wait(&copy, LS_CHILD_WAIT_FOREVER, &end);
+        if (end.exit_code != EXIT_OK) {
+            return EXIT_BAD;
+        }
+    }
+    return EXIT_OK;
+}
+
+static image_process start_image(void)
+{
+    static const ls_child_process_work work = {.run = keep_image};
+    image_process made = {.channel = -1};
+    if (!is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) && !is_large()) {
+        (void)ls_child_process_fork(&work, &made.process, &made.channel, NULL);
+    }
+    return made;
+}
+
+static bool ask_image(const image_process *image, uint8_t task, void *out, size_t size)
+{
+    uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
+    uint32_t left_ms =
+        spent_ms < here.order.time_max_ms ? here.order.time_max_ms - (uint32_t)spent_ms : 0;
+    return left_ms > 0 && ls_socket_send_all(image->channel, &task, sizeof task) == LS_OK &&
+           ls_socket_receive_all(image->channel, out, size, left_ms) == LS_OK;
+}
+
+/* Nothing in the process made a difference: what differs then between two of them is what each has
+ * of its own, such as its id. */
+static bool is_one_result(const copy_result *result)
+{
+    const ls_rerun_figures *figures = &result->figures;
+    return figures->again == figures->fresh && figures->reloaded == figures->fresh &&
+           result->repeats.other == 0;
+}
+
+static bool is_same_result(const copy_result *a, const copy_result *b)
+{
+    return a->figures.known == b->figures.known && a->figures.strayed == b->figures.strayed &&
+           a->figures.fresh == b->figures.fresh && a->figures.again == b->figures.again &&
+           a->figures.reloaded == b->figures.reloaded && a->repeats.digest == b->repeats.digest;
+}
+
+/* The runs once more: nothing is changed, so that a race or chance makes what differs. */
+static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
+{
+    const copy_result first = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
+    uint32_t others = 0;
+    bool is_own = is_one_result(&first);
+    uint64_t other = 0;
+    for (uint32_t i = 1; i < LS_RERUN_TIMES; i++) {
+        copy_result result;
+        if (!ask_image(image, COPY_ALL, &result, sizeof result)) {
+            return; /* what is known of some tells nothing of all */
+        }
+        bool is_same = is_same_result(&first, &result);
+        others += !is_same;
+        is_own = is_own && is_one_result(&result);
+        other = is_same ? other : result.figures.fresh;
+    }
+    if (others > 0 && is_own) {
+        figures->apart = other;
+        figures->known |= LS_RERUN_APART;
+    } else if (others > 0) {
+        figures->apart = others;
+        figures->known = (figures->known & ~LS_RERUN_APART) | LS_RERUN_RACES;
+    }
+}
+
+/* An earlier run may have made the difference that the noise seems to have made. */
+static void repeat_noise(const image_process *image, ls_rerun_figures *figures)
+{
+    copy_result opposite, zero;
+    if (figures->known & LS_RERUN_REPEATED &&
+        ask_image(image, COPY_OPPOSITE, &opposite, sizeof opposite) &&
+        ask_image(image, COPY_ZERO, &zero, sizeof zero) &&
+        opposite.figures.fresh == figures->fresh && zero.figures.fresh == figures->fresh) {
+        figures->known = (figures->known & ~LS_RERUN_REPEATED) | LS_RERUN_CHANGED;
+    }
+}
+
+static bool is_worth_repeating(const ls_rerun_figures *figures)
+{
+    const uint32_t all = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
+    bool is_apart = figures->known & LS_RERUN_APART && figures->apart != figures->fresh;
+    return (figures->known & all) == all &&
+           (is_apart || figures->strayed < figures->tick || figures->again != figures->fresh ||
+            figures->reloaded != figures->fresh || figures->fresh != figures->live ||
+            ls_rerun_repeats_of(here.rerun)->other != 0);
+}
+
+static void name_writes(const image_process *image, ls_text *out)
+{
+    copy_writes writes;
+    if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
+        for (uint32_t i = 0; i < LS_MIN(writes.count, (uint32_t)WRITES_MAX); i++) {
+            add_write(out, writes.list[i].address, writes.list[i].place);
+        }
+    }
+}
+
+static void use_image(image_process *image, ls_rerun_outcome *outcome)
+{
+    ls_rerun_figures *figures = &outcome->figures;
+    if (image->process.id == 0) {
+        return;
+    }
+    if (is_worth_repeating(figures)) {
+        repeat_runs(image, figures);
+        if (!(figures->known & LS_RERUN_RACES)) {
+            repeat_noise(image, figures);
+        }
+    }
+    if (figures->known & LS_RERUN_RELOADED) {
+        name_writes(image, &outcome->outside);
+    }
+    ls_child_process_kill(&image->process);
+}
+
 /* In the place of the snapshot, which nothing needs any more, or behind it. */
 static bool leave_state(const uint8_t *state, ls_rerun_which which)
 {
@@ -430,7 +733,7 @@ static void leave_states(ls_rerun_outcome *outcome)
     outcome->pass_state = NULL;
 }
 
-static bool write_outcome(const ls_text *failure, apart_process *apart)
+static bool write_outcome(const ls_text *failure, apart_process *apart, image_process *image)
 {
     uint8_t head[LS_RERUN_PIPE_OUTCOME_HEAD_BYTES_MAX];
     ls_rerun_outcome outcome = {.failure = *failure, .unstable_pass = LS_NO_PASS};
@@ -439,6 +742,7 @@ static bool write_outcome(const ls_text *failure, apart_process *apart)
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
         collect_apart(apart, failure->bytes[0] == '\0', &outcome);
+        use_image(image, &outcome);
         outcome.state = ls_rerun_state(here.rerun);
         outcome.pass_state = ls_rerun_pass_state(here.rerun);
     }
@@ -447,23 +751,19 @@ static bool write_outcome(const ls_text *failure, apart_process *apart)
         leave_states(&outcome);
     }
     uint32_t state_bytes = here.order.match.state_bytes;
-    return write_all(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
-           (!outcome.state || write_all(outcome.state, state_bytes)) &&
-           (!outcome.pass_state || write_all(outcome.pass_state, state_bytes));
+    return ls_rerun_helper_write(head, ls_rerun_pipe_write_outcome_head(&outcome, head)) &&
+           (!outcome.state || ls_rerun_helper_write(outcome.state, state_bytes)) &&
+           (!outcome.pass_state || ls_rerun_helper_write(outcome.pass_state, state_bytes));
 }
 
-int ls_rerun_helper_run(void)
+const ls_rerun_order *ls_rerun_helper_begin(const char *argument)
 {
     size_t size = 0;
-    ls_text failure = {{0}};
-    ls_heap_begin_plain(LS_RERUN_HELPER_ARGUMENT);
-    if (!stand_apart()) {
-        return EXIT_BAD;
-    }
-    const uint8_t *bytes = read_request(&size);
+    ls_heap_begin_plain(argument);
+    const uint8_t *bytes = stand_apart() ? read_request(&size) : NULL;
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
-        return EXIT_BAD;
+        return NULL;
     }
     /* The match goes first. Not while this reads: a large state comes in hundreds of pieces, and it
      * would wait for its turn at each. Behind all others the first run of a large state would never
@@ -477,11 +777,24 @@ int ls_rerun_helper_run(void)
         move_addresses();
     }
     fill_heap(&(ls_rerun_figures){0});
+    return &here.order;
+}
+
+int ls_rerun_helper_run(void)
+{
+    ls_text failure = {{0}};
+    if (!ls_rerun_helper_begin(LS_RERUN_HELPER_ARGUMENT)) {
+        return EXIT_BAD;
+    }
     apart_process apart = start_apart();
     ls_crash_signal_watch(on_crash, true);
+    image_process image = {.channel = -1};
     if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
+        const ls_clock clock = ls_clock_system();
+        here.began_ns = ls_clock_now_ns(&clock);
+        image = start_image();
         run(&failure);
     }
-    bool is_written = write_outcome(&failure, &apart);
+    bool is_written = write_outcome(&failure, &apart, &image);
     _Exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
 }

@@ -7,8 +7,10 @@
 #define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/rerun_pipe.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 LS_C_BEGIN
 
@@ -19,6 +21,15 @@ bool ls_rerun_helper_is_asked(int argc, char **argv);
 
 /* The process's exit code: 0 when an outcome was written. */
 int ls_rerun_helper_run(void);
+
+/* ---- for a helper that does something else with the same request ---- */
+
+/* First of all in a main that was started with `argument`: reads the request, and makes the
+ * surroundings that it asks for. NULL: it cannot be read. */
+const ls_rerun_order *ls_rerun_helper_begin(const char *argument);
+
+/* Into the pipe to the parent. */
+bool ls_rerun_helper_write(const void *bytes, size_t size);
 
 LS_C_END
 

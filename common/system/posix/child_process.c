@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ; /* which POSIX leaves to its users to declare */
+
 enum {
     WATCH_MS = 20, /* between two looks at whether a child is to be stopped */
     DESCRIPTORS_MAX = LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX,
@@ -283,7 +285,7 @@ static bool place_descriptors(const ls_child_process_config *config)
 
 static const char *program_of(const ls_child_process_config *config)
 {
-    return config->program[0] ? config->program : "/proc/self/exe";
+    return config->program[0] ? config->program : ls_program_part_path;
 }
 
 static void reset_signals(void)

@@ -14,6 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#endif
+
 bool ls_file_look(const char *path, ls_file_facts *out)
 {
     struct stat link;

@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/machine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+extern char **environ; /* which POSIX leaves to its users to declare */
 
 enum {
     LOW_PRIORITY = 5,
@@ -26,19 +27,6 @@ uint64_t ls_machine_cpu_ns(void)
     return (uint64_t)us * 1000;
 }
 
-uint64_t ls_machine_memory_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*u %llu", &pages) != 1) {
-        pages = 0;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 const char *const *ls_machine_variables(void)
 {
     static const char *const none = NULL;
@@ -48,13 +36,6 @@ const char *const *ls_machine_variables(void)
 void ls_machine_set_variable(const char *name, const char *value)
 {
     (void)setenv(name, value, 1);
-}
-
-bool ls_machine_program_path(char *path, size_t capacity)
-{
-    ssize_t bytes = readlink("/proc/self/exe", path, capacity - 1);
-    path[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0 && (size_t)bytes < capacity - 1;
 }
 
 void ls_machine_give_way(bool is_last)

@@ -1,6 +1,6 @@
 /* Parts: what the modules of this folder need of the system that not every POSIX has. One file of
- * the two beside it is built: linux_parts.c, or portable_parts.c, with functions of machine.h as
- * well. For no other folder. */
+ * the two beside it is built: linux_parts.c, or portable_parts.c, with functions of
+ * library.h, machine.h, program_start.h and shared_memory.h as well. For no other folder. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 #define LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 
@@ -17,5 +17,11 @@ void ls_child_part_close_from(int first);
 
 /* As ls_file_open_beneath, of an open folder; -1 with ENOSYS where the system does not do it. */
 int ls_file_part_open_beneath(int folder, const char *path);
+
+/* A path that starts this program once more; "" where the system tells none. */
+extern const char ls_program_part_path[];
+
+/* At exit, with its code. */
+void ls_program_part_at_end(void (*at_end)(int code));
 
 #endif

@@ -1,17 +1,11 @@
-#define _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/system/program_start.h"
 
-#include <errno.h>
+#include "lockstep/common/system/posix/parts.h"
+
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-const char *ls_program_name(void)
-{
-    return program_invocation_short_name;
-}
 
 static int code_of_abort;
 
@@ -19,13 +13,6 @@ static void on_abort(int signal_number)
 {
     (void)signal_number;
     _exit(code_of_abort);
-}
-
-static void call_at_end(int code, void *user)
-{
-    void (*at_end)(int code) = NULL;
-    memcpy(&at_end, user, sizeof at_end);
-    at_end(code);
 }
 
 /* A socket would get the number of a closed standard stream, and everything that is printed. Opened
@@ -43,11 +30,9 @@ static void fill_standard_streams(void)
 
 void ls_program_begin(int abort_code, void (*at_end)(int code))
 {
-    static void (*kept)(int code);
     struct sigaction action = {.sa_handler = on_abort};
     fill_standard_streams();
     code_of_abort = abort_code;
     sigaction(SIGABRT, &action, NULL);
-    kept = at_end;
-    on_exit(call_at_end, (void *)&kept);
+    ls_program_part_at_end(at_end);
 }

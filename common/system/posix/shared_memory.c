@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* memfd_create */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/shared_memory.h"
 
@@ -16,11 +16,6 @@ static void *map(size_t bytes, int flags, int descriptor)
 void *ls_shared_memory_acquire(size_t bytes)
 {
     return map(bytes, MAP_ANONYMOUS, -1);
-}
-
-int ls_shared_memory_make(const char *name)
-{
-    return memfd_create(name, MFD_CLOEXEC);
 }
 
 void *ls_shared_memory_map(int descriptor, size_t bytes)

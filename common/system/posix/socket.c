@@ -2,11 +2,13 @@
 #include "lockstep/common/system/socket.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/system/socket_address.h"
 #include "lockstep/common/system/udp_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +29,9 @@ int ls_socket_open(const ls_endpoint *like, int type)
 {
     int family = ls_socket_family_of(like);
     int made = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made >= 0 && SOCK_NONBLOCK == 0) {
+        (void)ls_socket_make_ready(made);
+    }
     if (made >= 0 && family == AF_INET6) {
         (void)ls_socket_set(made, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     }
@@ -43,7 +48,11 @@ bool ls_socket_make_ready(int socket)
 
 ls_status ls_socket_pair(int sockets[2])
 {
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0 ? LS_OK : LS_IO;
+    bool is_made = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0;
+    for (int i = 0; is_made && SOCK_CLOEXEC == 0 && i < 2; i++) {
+        (void)fcntl(sockets[i], F_SETFD, FD_CLOEXEC);
+    }
+    return is_made ? LS_OK : LS_IO;
 }
 
 /* SEQPACKET, whose sends ignore an address. */
@@ -54,6 +63,9 @@ ls_status ls_socket_message_pair(int sockets[2], int buffer_bytes)
         return LS_IO;
     }
     for (int i = 0; i < 2; i++) {
+        if (SOCK_NONBLOCK == 0) {
+            (void)ls_socket_make_ready(sockets[i]);
+        }
         (void)ls_socket_set(sockets[i], SOL_SOCKET, SO_SNDBUF, buffer_bytes);
     }
     return LS_OK;
@@ -108,9 +120,14 @@ ls_socket_kind ls_socket_kind_of(int socket)
 LS_TICK_CODE bool ls_socket_await(int descriptor, uint64_t wait_ns)
 {
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+#if defined(__APPLE__) /* waits for whole milliseconds alone */
+    const uint64_t wait_ms = LS_MIN(wait_ns / LS_NS_PER_MS, (uint64_t)INT_MAX - 1) + 1;
+    return poll(&waiting, 1, wait_ns == LS_SOCKET_FOR_EVER ? -1 : (int)wait_ms) > 0;
+#else
     const struct timespec patience = {.tv_sec = (time_t)(wait_ns / LS_NS_PER_SECOND),
                                       .tv_nsec = (long)(wait_ns % LS_NS_PER_SECOND)};
     return ppoll(&waiting, 1, wait_ns == LS_SOCKET_FOR_EVER ? NULL : &patience, NULL) > 0;
+#endif
 }
 
 static ptrdiff_t outcome_of(ssize_t size)

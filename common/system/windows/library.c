@@ -3,6 +3,7 @@
 #include "lockstep/common/system/windows/errors.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <windows.h>
@@ -65,4 +66,16 @@ const char *ls_library_loaded(const char *file_name)
     HMODULE library = GetModuleHandleA(file_name);
     DWORD size = library ? GetModuleFileNameA(library, path, sizeof path) : 0;
     return size > 0 && size < sizeof path ? path : NULL;
+}
+
+const char *ls_library_of(const void *bytes)
+{
+    static char path[PATH_BYTES_MAX];
+    HMODULE library = NULL;
+    const DWORD how =
+        GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+    bool is_found = GetModuleHandleExA(how, (const char *)bytes, &library) &&
+                    library != GetModuleHandleA(NULL) &&
+                    GetModuleFileNameA(library, path, sizeof path) > 0;
+    return is_found ? path : NULL;
 }

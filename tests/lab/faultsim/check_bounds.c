@@ -30,11 +30,11 @@ struct check_bounds {
     match_check *check;
     account accounts[ACCOUNTS_MAX];
     uint32_t account_count;
-    uint64_t desyncs;                 /* of all */
-    ls_peer_id peers[LS_PLAYERS_MAX]; /* of the players that sit there, or did */
-    ls_log_budget lines[LS_PLAYERS_MAX];
+    uint64_t desyncs;                        /* of all */
+    ls_peer_id peers[LS_PLAYERS_MAX];        /* of the players that sit there, or did */
+    ls_log_budget lines[LS_PLAYERS_MAX + 1]; /* behind the players: spectators that differ */
     ls_log_budget peer_lines;
-    uint32_t bundles[LS_PLAYERS_MAX];
+    uint32_t bundles[LS_PLAYERS_MAX + 1];
     uint64_t first_bytes; /* that the transport held before anybody came */
     uint64_t written;     /* lines, by the log of the event at hand */
     check_use uses[CHECK_BOUND_COUNT];

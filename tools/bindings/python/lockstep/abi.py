@@ -155,6 +155,8 @@ class CGame(ctypes.Structure):
         ("init", INIT),
         ("step", STEP),
         ("user", c_void_p),
+        ("edges", c_void_p),
+        ("buttons", c_void_p),
     ]
 
 

@@ -73,6 +73,14 @@ def _places(state: Any, prefix: str, offset: int, count: int, stride: int) -> It
         yield f"{prefix}end_padding", Type.PADDING, size, count, offset + end, stride
 
 
+def _mask_of(bits: bytes, input_bytes: int) -> Optional[ctypes.Array]:
+    if len(bits) > input_bytes:
+        raise ValueError(f"a mask of {len(bits)} bytes for an input of {input_bytes}")
+    if not bits:
+        return None
+    return (ctypes.c_uint8 * input_bytes).from_buffer_copy(bits.ljust(input_bytes, b"\0"))
+
+
 class Game:
     """A game of the caller's own: a ctypes structure as its state, and a step.
 
@@ -80,7 +88,8 @@ class Game:
     random numbers that are not in the state, and integers where machines of several kinds play
     together. `init(state, inputs)` fills the first one, which comes zeroed; its inputs have no
     slots. Machines play together where name, version, and the state's fields are the same; they may
-    be written in different languages."""
+    be written in different languages. `edges` and `buttons` are masks of an input's bits, as
+    lockstep.h explains: an edge (a jump) is not repeated where an input comes too late."""
 
     def __init__(
         self,
@@ -94,6 +103,8 @@ class Game:
         players_max: int = 2,
         input_bytes: int = 1,
         units: Optional[Dict[str, str]] = None,
+        edges: bytes = b"",
+        buttons: bytes = b"",
     ) -> None:
         self.state = state
         self.failure: Optional[BaseException] = None  # of a function of the game
@@ -103,6 +114,8 @@ class Game:
         for field, (path, *numbers) in zip(self._fields, places):
             field.path, field.unit = path.encode(), units.get(path, "").encode()
             field.type, field.length, field.count, field.offset, field.stride = numbers
+
+        self._masks = [_mask_of(bits, input_bytes) for bits in (edges, buttons)]
 
         def run_init(user: Any, memory: int, setup: Any) -> None:
             first = Inputs(0, setup[0].seed, setup[0].tick_rate_hz, [])
@@ -123,6 +136,8 @@ class Game:
             field_count=len(places),
             init=abi.INIT(run_init) if init else abi.INIT(),
             step=abi.STEP(run_step),
+            edges=ctypes.cast(self._masks[0], ctypes.c_void_p),
+            buttons=ctypes.cast(self._masks[1], ctypes.c_void_p),
         )
 
     def _call(self, function: Any, memory: int, inputs: Callable[[], Inputs]) -> None:

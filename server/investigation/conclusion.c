@@ -1,4 +1,4 @@
-#include "lockstep/server/match/conclusion.h"
+#include "lockstep/server/investigation/conclusion.h"
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
 
@@ -11,6 +11,15 @@ static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t stat
     ls_rerun_figures whole = *figures;
     whole.live = whole.live == 0 ? state_hash : whole.live;
     return whole;
+}
+
+/* Surroundings are made equal where a re-run repeats a hash of the match, which only compared
+ * states have: what they change of the bad state they also do of the first one. */
+static void add_surroundings(const ls_step_result *of_bad, ls_rerun_figures *figures)
+{
+    bool is_told = of_bad->is_known && figures->tried == 0;
+    figures->tried |= is_told ? of_bad->figures.tried : 0;
+    figures->moved |= is_told ? of_bad->figures.moved : 0;
 }
 
 /* The state hashes that both sides had of the state that the study is about: as they were told, as
@@ -159,7 +168,7 @@ static void add_pass(const ls_investigations *all, const ls_investigation *inves
     use_writers(all, investigation, finding);
 }
 
-static void add_first_tick(ls_investigation *investigation)
+void ls_conclusion_add_first_tick(ls_investigation *investigation)
 {
     ls_desync_finding *finding = &investigation->finding;
     bool is_every_compared = finding->tick - finding->agreed_tick == 1;
@@ -183,6 +192,29 @@ static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
                     "; the first state that differs lies between %" PRIu32 " and %" PRIu32
                     ": hashes are compared every %" PRIu32 " ticks",
                     finding->first_tick_min, finding->first_tick_max, finding->interval_ticks);
+    }
+}
+
+/* The report names the state that was compared where this side had not kept the bad one, and says
+ * why it had not. */
+static void say_limit(const ls_investigations *all, const ls_investigation *investigation,
+                      ls_text *why)
+{
+    const ls_desync_finding *finding = &investigation->finding;
+    if (investigation->kept_every == 0) {
+        return;
+    }
+    ls_text_add(why,
+                "; state %" PRIu32 " was not kept: of states of %zu KiB in which this much changes "
+                "only some are, up to %" PRIu32 " ticks apart",
+                investigation->bad_tick, ls_sim_instance_image_bytes(all->instance) / 1024,
+                investigation->kept_every);
+    if (finding->values_tick > ls_desync_finding_step(finding) + 1) {
+        ls_text_add(why, ", and state %" PRIu32 " was compared in its place", finding->values_tick);
+    } else {
+        ls_text_add(why, "%s",
+                    finding->values_tick != 0 ? ", and it was compared as simulated again"
+                                              : ", and none was compared");
     }
 }
 
@@ -281,17 +313,22 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     const ls_step_study *study = ls_investigation_main_study(investigation);
     uint64_t state_hashes[2];
     add_unfinished_places(investigation, finding);
-    add_first_tick(investigation);
+    ls_conclusion_add_first_tick(investigation);
     state_hashes_of(investigation, study, state_hashes);
     investigation->server_figures = with_hash(&study->server.figures, state_hashes[0]);
     investigation->client_figures = with_hash(&study->client.figures, state_hashes[1]);
+    add_surroundings(&investigation->studies[0].server, &investigation->server_figures);
+    add_surroundings(&investigation->studies[0].client, &investigation->client_figures);
     if (ls_step_study_is_known(study)) {
         add_pass(all, investigation, finding);
     }
     circumstances.elements = elements_of(finding);
+    circumstances.bits = finding->differing_pass == LS_PASS_WRITES ? finding->bits : 0;
+    circumstances.outside = study->outside.bytes[0] ? study->outside.bytes : NULL;
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
+    say_limit(all, investigation, &finding->verdict.why);
     return finding;
 }
 
@@ -336,92 +373,4 @@ void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
         .client_passes = client->is_known ? &client->passes : NULL,
         .client_fingerprint = investigation->has_fingerprint ? &investigation->print : NULL};
     add_states(investigation, out);
-}
-
-/* ---- telling ---- */
-
-#define VALUES_FIRST_NS LS_NS_PER_SECOND
-
-enum {
-    INPUT_BYTES_SHOWN = 16,
-};
-
-static void send_cause(const ls_match *match, uint32_t slot, const ls_desync_finding *finding)
-{
-    ls_desync_cause *cause = &ls_outbox_message(match->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
-    memset(cause, 0, sizeof *cause);
-    cause->slot = slot;
-    cause->tick = finding->tick;
-    cause->kind = finding->verdict.kind;
-    cause->culprit = finding->verdict.culprit;
-    cause->fields = finding->fields;
-    cause->elements = finding->elements < UINT32_MAX ? (uint32_t)finding->elements : UINT32_MAX;
-    cause->is_lower_bound = finding->is_lower_bound;
-    cause->why = finding->verdict.why;
-    if (finding->place_count > 0) {
-        const ls_difference_text *first = &finding->places[0];
-        ls_name_copy(cause->field, sizeof cause->field, first->name);
-        ls_name_copy(cause->server_value, sizeof cause->server_value, first->a);
-        ls_name_copy(cause->client_value, sizeof cause->client_value, first->b);
-    }
-    if (finding->pass) {
-        ls_name_copy(cause->pass, sizeof cause->pass, finding->pass);
-    }
-    cause->is_behind_pass = finding->is_after_pass;
-    ls_seat_table_send_all(match->seats);
-}
-
-/* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
-static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
-{
-    uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
-    ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
-    if (input->size == 0) {
-        ls_text_add(out, "nothing");
-    } else {
-        ls_text_add(out, "%" PRIu32 " byte%s ", input->size, input->size == 1 ? "" : "s");
-    }
-    for (uint32_t i = 0; i < shown; i++) {
-        ls_text_add(out, "%02x", input->bytes[i]);
-    }
-    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
-                input->events & LS_EVENT_JOINED ? " joined" : "",
-                input->events & LS_EVENT_LEFT ? " left" : "");
-}
-
-void ls_conclusion_add_inputs(const ls_match *match, ls_desync_finding *finding)
-{
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_tick_inputs inputs;
-    ls_text_set(&finding->inputs, "%s", "");
-    if (ls_tick_log_at(match->log, ls_desync_finding_step(finding), slots, &inputs) != LS_OK) {
-        return;
-    }
-    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
-        describe_input(&slots[slot], slot, &finding->inputs);
-    }
-}
-
-void ls_conclusion_report(const ls_match *match, uint32_t slot, const ls_desync_finding *finding)
-{
-    ls_match_event *event =
-        ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_CAUSE, slot, finding->tick);
-    event->text = finding->verdict.why;
-    send_cause(match, slot, finding);
-}
-
-void ls_conclusion_report_values(const ls_match *match, uint32_t slot,
-                                 ls_investigation *investigation, uint64_t found_ns)
-{
-    ls_desync_finding *finding = &investigation->finding;
-    bool is_known =
-        finding->place_count > 0 && investigation->comparison != LS_COMPARISON_CONTRADICTED;
-    if (finding->is_open || !is_known || match->now_ns - found_ns < VALUES_FIRST_NS) {
-        return;
-    }
-    finding->is_open = true;
-    finding->values_ns = match->now_ns - found_ns;
-    add_first_tick(investigation);
-    (void)ls_outbox_push_event(match->outbox, LS_MATCH_DESYNC_VALUES, slot, finding->tick);
-    send_cause(match, slot, finding);
 }

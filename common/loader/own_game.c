@@ -1,4 +1,4 @@
-#include "lockstep/tools/liblockstep/own_game.h"
+#include "lockstep/common/loader/own_game.h"
 
 #include <string.h>
 
@@ -72,15 +72,41 @@ static void step(const ls_step *step)
     game->step(game->user, step->state, &inputs);
 }
 
+static void copy_mask(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    if (from) {
+        memcpy(to, from, bytes);
+    }
+}
+
+static void input_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits)
+{
+    const lockstep_game *game = config->user;
+    (void)state;
+    copy_mask(bits->edges, game->edges, game->input_bytes);
+    copy_mask(bits->buttons, game->buttons, game->input_bytes);
+}
+
 static const ls_pass passes[] = {{"step", step}};
 
-ls_simulation lockstep_own_game(lockstep_game *game)
+bool ls_own_game_read(const lockstep_game *game, lockstep_game *out)
+{
+    /* A header of ours ends behind `user` or behind `buttons`; a newer one somewhere beyond. */
+    if (game->size != offsetof(lockstep_game, edges) && game->size < sizeof *out) {
+        return false;
+    }
+    memset(out, 0, sizeof *out);
+    memcpy(out, game, LS_MIN(game->size, sizeof *out));
+    return true;
+}
+
+ls_simulation ls_own_game_simulation(lockstep_game *game)
 {
     return (ls_simulation){.abi = LS_SIMULATION_ABI,
                            .size = sizeof(ls_simulation),
                            .version = game->version,
                            .name = game->name,
-                           .summary = "a game of the caller's own",
+                           .summary = "a game of lockstep.h",
                            .default_tick_rate_hz = game->tick_rate_hz,
                            .default_players = game->players_max,
                            .players_max = game->players_max,
@@ -90,10 +116,11 @@ ls_simulation lockstep_own_game(lockstep_game *game)
                            .state_bytes = state_bytes,
                            .fields = fields,
                            .init = init,
+                           .input_bits = game->edges || game->buttons ? input_bits : NULL,
                            .user = game};
 }
 
-ls_status lockstep_own_game_check(const lockstep_game *game, ls_text *why)
+ls_status ls_own_game_check(const lockstep_game *game, ls_text *why)
 {
     if (!game->name || !game->step) {
         return ls_fail(LS_BAD_ARGUMENT, why, "lockstep_game.%s is missing",

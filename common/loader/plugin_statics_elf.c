@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
-#include "lockstep/tools/synctest/statics.h"
+#include "lockstep/common/loader/plugin_statics.h"
+
+#include "lockstep/common/loader/plugin_sections.h"
 
 #include <link.h>
 #include <string.h>
@@ -14,18 +16,18 @@ enum {
 
 typedef struct search {
     const char *path;
-    synctest_statics *statics;
+    ls_plugin_statics *statics;
 } search;
 
 /* The whole words of it. */
-static void add_segment(synctest_statics *statics, uint64_t base, uint64_t address,
+static void add_segment(ls_plugin_statics *statics, uint64_t base, uint64_t address,
                         uint64_t byte_count)
 {
     uint64_t start = (address + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
     uint64_t end = (address + byte_count) / WORD_BYTES * WORD_BYTES;
-    if (start < end && statics->segment_count < SYNCTEST_STATICS_SEGMENTS_MAX) {
-        statics->segments[statics->segment_count++] = (synctest_statics_segment){
-            .words = (const volatile uint64_t *)(uintptr_t)(base + start),
+    if (start < end && statics->segment_count < LS_PLUGIN_STATICS_SEGMENTS_MAX) {
+        statics->segments[statics->segment_count++] = (ls_plugin_statics_segment){
+            .words = (const uint64_t *)(uintptr_t)(base + start),
             .word_count = (size_t)((end - start) / WORD_BYTES),
             .address = start,
         };
@@ -42,21 +44,21 @@ extern void *__tls_get_addr(thread_local_place *place);
 
 /* This thread's, made now if they were not used yet. A last word that is not whole counts as well.
  */
-static void add_thread_locals(synctest_statics *statics, const struct dl_phdr_info *info,
+static void add_thread_locals(ls_plugin_statics *statics, const struct dl_phdr_info *info,
                               const ElfW(Phdr) * header)
 {
     uintptr_t start = (uintptr_t)__tls_get_addr(&(thread_local_place){info->dlpi_tls_modid, 0});
     size_t skipped = (WORD_BYTES - start % WORD_BYTES) % WORD_BYTES;
-    if (header->p_memsz > skipped && statics->segment_count < SYNCTEST_STATICS_SEGMENTS_MAX) {
-        statics->segments[statics->segment_count++] = (synctest_statics_segment){
-            .words = (const volatile uint64_t *)(start + skipped),
+    if (header->p_memsz > skipped && statics->segment_count < LS_PLUGIN_STATICS_SEGMENTS_MAX) {
+        statics->segments[statics->segment_count++] = (ls_plugin_statics_segment){
+            .words = (const uint64_t *)(start + skipped),
             .word_count = (header->p_memsz - skipped + WORD_BYTES - 1) / WORD_BYTES,
-            .address = SYNCTEST_STATICS_THREAD_LOCAL | skipped,
+            .address = LS_PLUGIN_STATICS_THREAD_LOCAL | skipped,
         };
     }
 }
 #else
-static void add_thread_locals(synctest_statics *statics, const struct dl_phdr_info *info,
+static void add_thread_locals(ls_plugin_statics *statics, const struct dl_phdr_info *info,
                               const ElfW(Phdr) * header)
 {
     (void)statics;
@@ -74,7 +76,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
     }
     for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        synctest_statics *statics = wanted->statics;
+        ls_plugin_statics *statics = wanted->statics;
         if (header->p_type == PT_LOAD && header->p_flags & PF_W) {
             add_segment(statics, info->dlpi_addr, header->p_vaddr, header->p_memsz);
         } else if (header->p_type == PT_TLS) {
@@ -84,36 +86,37 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-UNCHECKED static void keep(synctest_statics_segment *segment)
+UNCHECKED static void keep(ls_plugin_statics_segment *segment)
 {
     for (size_t i = 0; i < segment->word_count; i++) {
         segment->kept[i] = segment->words[i];
+        __asm__ __volatile__("" : : : "memory"); /* no compiler makes memcpy of it */
     }
 }
 
-void synctest_statics_begin(synctest_statics *statics, const char *path,
-                            const ls_allocator *allocator)
+void ls_plugin_statics_begin(ls_plugin_statics *statics, const char *path,
+                             const ls_allocator *allocator)
 {
     size_t total = 0;
-    *statics = (synctest_statics){.allocator = allocator};
+    *statics = (ls_plugin_statics){.allocator = allocator};
     dl_iterate_phdr(note_object, &(search){path, statics});
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         total += statics->segments[i].word_count;
     }
-    bool is_watched = total <= SYNCTEST_STATICS_BYTES_MAX / WORD_BYTES;
+    bool is_watched = total <= LS_PLUGIN_STATICS_BYTES_MAX / WORD_BYTES;
     for (uint32_t i = 0; i < statics->segment_count; i++) {
-        synctest_statics_segment *segment = &statics->segments[i];
+        ls_plugin_statics_segment *segment = &statics->segments[i];
         segment->kept =
             is_watched ? ls_allocate_array(allocator, segment->word_count, WORD_BYTES) : NULL;
         if (!segment->kept) {
-            synctest_statics_end(statics);
+            ls_plugin_statics_end(statics);
             return;
         }
         keep(segment);
     }
 }
 
-void synctest_statics_end(synctest_statics *statics)
+void ls_plugin_statics_end(ls_plugin_statics *statics)
 {
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         if (statics->segments[i].kept) {
@@ -137,7 +140,7 @@ static uint64_t differing_byte(uint64_t a, uint64_t b)
 }
 
 /* Neighbouring words are one run: as a rule one variable. */
-UNCHECKED static uint32_t changes_in(synctest_statics_segment *segment, uint64_t *addresses,
+UNCHECKED static uint32_t changes_in(ls_plugin_statics_segment *segment, uint64_t *addresses,
                                      uint32_t capacity)
 {
     uint32_t count = 0;
@@ -153,11 +156,57 @@ UNCHECKED static uint32_t changes_in(synctest_statics_segment *segment, uint64_t
     return count;
 }
 
-uint32_t synctest_statics_changes(synctest_statics *statics, uint64_t *addresses, uint32_t capacity)
+uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *addresses,
+                                   uint32_t capacity)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         count += changes_in(&statics->segments[i], addresses + count, capacity - count);
     }
     return count;
+}
+
+/* ---- names ---- */
+
+static bool is_at(const ElfW(Sym) * symbol, uint64_t address)
+{
+    unsigned type = address & LS_PLUGIN_STATICS_THREAD_LOCAL ? STT_TLS : STT_OBJECT;
+    uint64_t place = address & ~LS_PLUGIN_STATICS_THREAD_LOCAL;
+    return (symbol->st_info & 0xfu) == type && place >= symbol->st_value &&
+           place - symbol->st_value < symbol->st_size;
+}
+
+static bool copy_name(const ls_plugin_section *names, uint64_t at, char *name, size_t capacity)
+{
+    if (at >= names->size || !memchr(names->bytes + at, '\0', names->size - at)) {
+        return false;
+    }
+    ls_name_copy(name, capacity, names->bytes + at);
+    char *dot = strrchr(name, '.');
+    if (dot && dot[1 + strspn(dot + 1, "0123456789")] == '\0') {
+        *dot = '\0'; /* gcc's: last.2 */
+    }
+    dot = strrchr(name, '.');
+    if (dot) {
+        memmove(name, dot + 1, strlen(dot)); /* clang's: function.last */
+    }
+    return name[0] != '\0';
+}
+
+bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity)
+{
+    ls_plugin_contents file;
+    bool is_found = false;
+    if (!ls_plugin_contents_open(path, &file)) {
+        return false;
+    }
+    ls_plugin_section symbols = ls_plugin_section_find(&file, ".symtab");
+    ls_plugin_section names = ls_plugin_section_find(&file, ".strtab");
+    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)) && !is_found; i++) {
+        ElfW(Sym) symbol;
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        is_found = is_at(&symbol, address) && copy_name(&names, symbol.st_name, name, capacity);
+    }
+    ls_plugin_contents_close(&file);
+    return is_found;
 }

