@@ -580,8 +580,8 @@ static int run_copy(const void *user, int channel)
         }
     }
     const copy_result result = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
-    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result) ? EXIT_OK
-                                                                                     : EXIT_BAD;
+    bool is_told = failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result);
+    return is_told ? EXIT_OK : EXIT_BAD;
 }
 
 /* A copy that crashes says nothing, and neither does the image from then on. */
