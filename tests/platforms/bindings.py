@@ -21,11 +21,11 @@ RATES = (("ships", 2000000), ("arena", 20000))
 ROUNDS = 3
 
 
-def need(*programs):
-    """Debian's own, of which the binding is written for."""
+def need(packages, *programs):
+    """Debian's own programs, which the binding is written for."""
     for program in programs:
         if not os.path.exists(f"/usr/bin/{program}"):
-            raise Skipped(f"{program} is not installed: apt install {' '.join(programs)}")
+            raise Skipped(f"{program} is not installed: apt install {packages}")
 
 
 def build_library():
@@ -105,7 +105,7 @@ SHIPS = [RUST / "release" / "ships"]
 
 
 def build_rust():
-    need("rustc", "cargo")
+    need("rustc cargo", "rustc", "cargo")
     environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(RUST), "RUSTC": "/usr/bin/rustc",
                    "CARGO_NET_OFFLINE": "true"}
     cargo = ["nice", "/usr/bin/cargo"]
@@ -131,7 +131,7 @@ SHARP_TESTS = ["mono", CSHARP / "csharp_binding.exe"]
 
 
 def build_csharp():
-    need("mcs", "mono")
+    need("mono-mcs mono-runtime libmono-corlib4.5-cil libmono-system-core4.0-cil", "mcs", "mono")
     CSHARP.mkdir(parents=True, exist_ok=True)
     sources = sorted((BINDINGS / "csharp" / "Runtime").glob("*.cs"))
     sources.append(ROOT / "docs" / "examples" / "game.cs")
@@ -147,7 +147,7 @@ GODOT_GAME = [GODOT / "game"]
 
 
 def build_godot():
-    need("godot3-server")
+    need("godot3-server", "godot3-server")
     shutil.rmtree(GODOT, ignore_errors=True)
     shutil.copytree(BINDINGS / "godot", GODOT)
     shutil.copy(ROOT / "docs" / "examples" / "game.gd", GODOT)

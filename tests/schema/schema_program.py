@@ -145,6 +145,21 @@ def check_written(bench):
         bench.check(what, text, expected)
 
 
+def check_open_types(bench):
+    """What the debug information says of types that compilers and flags settle."""
+    members = "enum kind { A, B } kind; char sign; char name[3]; int whole;"
+    bench.compile_state(members, "-fshort-enums")
+    result = run(PROGRAM, bench.types, "state")
+    expect("kind is kind: 1 bytes here, but not with every compiler's flags" in result.stderr,
+           "a short enum is told", result)
+    expect("sign is char: with a sign on some machines alone" in result.stderr,
+           "a char that counts is told", result)
+    bench.compile_state(members)
+    result = run(PROGRAM, bench.types, "state")
+    expect("name is char" not in result.stderr and "kind is kind" not in result.stderr,
+           "a text is no number, and a usual enum is one", result)
+
+
 def check_warnings(bench):
     bench.compile_state("long l; int64_t i; char c; double d;")
     result = run(PROGRAM, bench.types, "state")
@@ -152,6 +167,7 @@ def check_warnings(bench):
     expect("l is long" in result.stderr, "long is warned of", result)
     expect("i is" not in result.stderr, "int64_t is as long everywhere", result)
     expect("padding_at_17: 7 bytes" in result.stderr, "the hole is named", result)
+    check_open_types(bench)
     result = run(PROGRAM, bench.types, "state", "--quiet")
     expect(result.returncode == 0 and result.stderr == "", "--quiet warns of nothing", result)
 

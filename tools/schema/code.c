@@ -153,8 +153,15 @@ static ls_status add_scalar(walker *w, const place *at, const schema_debug_type 
 {
     if (type->varies) {
         char text[LS_TEXT_BYTES_MAX];
-        snprintf(text, sizeof text, "%s is %s: %zu bytes here, but not on every machine",
-                 words_for(w, at), type->spelling, type->bytes);
+        snprintf(text, sizeof text, "%s is %s: %zu bytes here, %s", words_for(w, at),
+                 type->spelling, type->bytes, type->varies);
+        warn(w, text);
+    } else if (type->is_letter && count == 1) { /* more of them are a text */
+        char text[LS_TEXT_BYTES_MAX];
+        snprintf(text, sizeof text,
+                 "%s is char: with a sign on some machines alone; take int8_t "
+                 "or uint8_t",
+                 words_for(w, at));
         warn(w, text);
     }
     return add_row(w, at, is_padding(w, at, type) ? LS_FIELD_PADDING : type->field, count);

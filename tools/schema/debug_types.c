@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum {
+    ENUM_BYTES = 4, /* unless a flag or the code says otherwise */
     DEPTH_MAX = 64, /* of structs in structs, typedefs of typedefs, scopes in scopes */
     NAME_BYTES_MAX = 256,
     TYPES_MAX = 100000, /* of one struct: broken information may name itself without end */
@@ -312,6 +313,16 @@ static ls_field_type enum_field(Dwarf_Die *die, size_t bytes)
     return integer_field(bytes, is_signed);
 }
 
+/* In C++ the code can say how wide an enum is, and the debug information does not say that it did.
+ */
+static bool is_of_c(Dwarf_Die *die)
+{
+    Dwarf_Die unit;
+    int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : 0;
+    return language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
+           language == DW_LANG_C11;
+}
+
 static void read_scalar(Dwarf_Die *die, const wrapping *around, schema_debug_type *out)
 {
     bool is_enum = dwarf_tag(die) == DW_TAG_enumeration_type;
@@ -319,8 +330,13 @@ static void read_scalar(Dwarf_Die *die, const wrapping *around, schema_debug_typ
     out->field = is_enum ? enum_field(die, out->bytes) : number_field(die, out->bytes);
     out->kind = out->field == LS_FIELD_TYPE_COUNT ? SCHEMA_DEBUG_OTHER : SCHEMA_DEBUG_SCALAR;
     out->is_byte = out->field == LS_FIELD_U8 || out->field == LS_FIELD_I8;
-    out->varies = !is_enum && !around->has_known_size && strncmp(name, "long", 4) == 0 &&
-                  strncmp(name, "long long", 9) != 0;
+    bool is_long = !is_enum && !around->has_known_size && strncmp(name, "long", 4) == 0 &&
+                   strncmp(name, "long long", 9) != 0;
+    bool is_open = is_enum && out->bytes != ENUM_BYTES && is_of_c(die);
+    out->is_letter = !is_enum && strcmp(name, "char") == 0;
+    out->varies = is_long   ? "but not on every machine"
+                  : is_open ? "but not with every compiler's flags (-fshort-enums)"
+                            : NULL;
     if (around->is_fixed && out->field == LS_FIELD_I64) {
         out->field = LS_FIELD_FIXED;
     } else if (around->is_angle && out->field == LS_FIELD_U32) {

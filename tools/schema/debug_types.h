@@ -36,7 +36,8 @@ struct schema_debug_type {
     size_t bytes;         /* 0 for an array without a length */
     ls_field_type field;  /* of a scalar */
     bool is_byte;         /* a scalar of one byte: what padding is made of */
-    bool varies;          /* long and the like: has another size on other machines */
+    const char *varies;   /* what is other on other machines, as of long; NULL: nothing */
+    bool is_letter;       /* a plain char */
     const schema_debug_type *element;   /* of an array; may be an array */
     uint32_t length;                    /* of an array; 0: it has none */
     const schema_debug_member *members; /* of a struct, in the order of the source */

@@ -580,8 +580,8 @@ static int run_copy(const void *user, int channel)
         }
     }
     const copy_result result = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
-    bool is_told = failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result);
-    return is_told ? EXIT_OK : EXIT_BAD;
+    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result) ? EXIT_OK
+                                                                                     : EXIT_BAD;
 }
 
 /* A copy that crashes says nothing, and neither does the image from then on. */
@@ -711,7 +711,8 @@ static void use_image(image_process *image, ls_rerun_outcome *outcome)
             repeat_noise(image, figures);
         }
     }
-    if (figures->known & LS_RERUN_RELOADED) {
+    const uint64_t half_ns = here.order.time_max_ms * LS_NS_PER_MS / 2;
+    if (figures->known & LS_RERUN_RELOADED && elapsed_ns() < half_ns) {
         name_writes(image, &outcome->outside);
     }
     ls_child_process_kill(&image->process);

@@ -2,7 +2,6 @@
 #include "lockstep/common/system/socket.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/language.h"
 #include "lockstep/common/system/socket_address.h"
 #include "lockstep/common/system/udp_parts.h"
 

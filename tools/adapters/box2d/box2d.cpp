@@ -11,6 +11,7 @@
 #include "lockstep/tools/adapters/engine_scene.h"
 extern "C" {
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/strict_math.h"
 #include "lockstep/common/simulation/strict_double.h"
 #include "lockstep/common/simulations/player_view.h"
 }
@@ -477,4 +478,39 @@ constexpr ls_simulation simulation = make();
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
 {
     return &simulation;
+}
+
+/* What the engine calls in place of the C library's, where it is built along (CMakeLists.txt). */
+extern "C" {
+float box2d_sinf(float x);
+float box2d_cosf(float x);
+float box2d_atan2f(float y, float x);
+float box2d_expf(float x);
+void box2d_sincosf(float x, float *sine, float *cosine);
+
+float box2d_sinf(float x)
+{
+    return static_cast<float>(ls_strict_sin(static_cast<double>(x)));
+}
+
+float box2d_cosf(float x)
+{
+    return static_cast<float>(ls_strict_cos(static_cast<double>(x)));
+}
+
+float box2d_atan2f(float y, float x)
+{
+    return static_cast<float>(ls_strict_atan2(static_cast<double>(y), static_cast<double>(x)));
+}
+
+float box2d_expf(float x)
+{
+    return static_cast<float>(ls_strict_exp(static_cast<double>(x)));
+}
+
+void box2d_sincosf(float x, float *sine, float *cosine)
+{
+    *sine = box2d_sinf(x);
+    *cosine = box2d_cosf(x);
+}
 }
