@@ -1,4 +1,4 @@
-/* UDP parts: what udp_socket needs of the system that each has its own way of. posix/udp_socket.c
+/* UDP parts: what udp_socket needs of the system that each has its own way of. posix/socket.c
  * has what all of POSIX has; the calls for many datagrams, and ls_udp_descriptor_steer, stand in
  * linux_udp_parts.c or portable_udp_parts.c beside it, of which one is built. windows/udp_socket.c
  * has all. For no other folder. */

@@ -68,14 +68,15 @@ def programs():
 
 
 SERVER = (NATIVE / "lockstep-server",)
+NETWORK = (NATIVE / "lockstep-netcond",)
 
 
-def play(clients, server=SERVER, sim="arena"):
+def play(clients, server=SERVER, network=NETWORK, sim="arena"):
     """`clients`: name -> command of a foreign lockstep-client. Returns what was found."""
     with programs() as started:
         hosting, port = started.serve(server, "--sim", sim, "--players", str(1 + len(clients)),
                                       "--ticks", str(TICKS))
-        conditioner = started.start("netcond", NATIVE / "lockstep-netcond", f"127.0.0.1:{port}",
+        conditioner = started.start("netcond", *network, f"127.0.0.1:{port}",
                                     "--listen", "127.0.0.1", "--port", "0", "--port-file",
                                     "netcond-port", "--seed", "1", *LOSS)
         behind = wait_for(started.folder / "netcond-port", conditioner)

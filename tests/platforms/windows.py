@@ -80,8 +80,10 @@ def play_on_linux():
 
 
 def play_on_windows():
-    """The same by a server of Windows."""
-    return mixed_match.play({"windows": client()}, [wine(BUILD / "bin" / "lockstep-server.exe")])
+    """The same by a server and a bad network of Windows."""
+    programs = BUILD / "bin"
+    return mixed_match.play({"windows": client()}, [wine(programs / "lockstep-server.exe")],
+                            [wine(programs / "lockstep-netcond.exe")])
 
 
 def unpack(folder):

@@ -2,6 +2,7 @@
  * itself: the test files and Criterion's headers are the same. A process runs one test after
  * another; when a test has ended it, or failed, another process goes on behind that one. */
 #include <criterion/criterion.h>
+#include <io.h>
 #include <process.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@ enum {
     ENDED_BY_ABORT = 3, /* as the C library has it */
     ENDED_BY_ASSERT = 101,
     ENDED_BY_SKIP = 102,
+    ENDED_BY_CRASH = 139,
 };
 
 struct criterion_options criterion_options;
@@ -23,6 +25,15 @@ static unsigned failed_asserts;
 
 /* So that the section of suites is there. */
 TestSuite(plain_tests_windows);
+
+/* A folder for a test, which the C library here does not make. The test before, in this process,
+ * may have written its name into the template already. */
+char *mkdtemp(char *template);
+char *mkdtemp(char *template)
+{
+    bool is_named = !strstr(template, "XXXXXX") || _mktemp(template);
+    return is_named && CreateDirectoryA(template, NULL) ? template : NULL;
+}
 
 /* ---- what Criterion's macros put into sections of the program ---- */
 
@@ -245,10 +256,19 @@ static int run_all(const char *program, const char *progress, pointers tests)
     return 0;
 }
 
+/* Without the debugger of wine, which takes ten seconds to show what has crashed. */
+static LONG WINAPI end_by_crash(EXCEPTION_POINTERS *unused)
+{
+    (void)unused;
+    TerminateProcess(GetCurrentProcess(), ENDED_BY_CRASH);
+    return EXCEPTION_EXECUTE_HANDLER;
+}
+
 int main(int argument_count, char **arguments)
 {
     pointers tests = section("cr_tst");
     if (argument_count == 4) {
+        SetUnhandledExceptionFilter(end_by_crash);
         SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
         return run_span(tests, strtoul(arguments[1], NULL, 10), strtoul(arguments[2], NULL, 10),
                         arguments[3]);
