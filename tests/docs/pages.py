@@ -20,12 +20,12 @@ WITHOUT_FLAGS = (REFERENCE, "docs/changelog.md")
 # Flags of other people's programs.
 FOREIGN = set(
     "--preset --build --install --prefix --cflags --libs --root --target --from-file --now "
-    "--variant --pull-never --static --offline --release --manifest-path".split()
+    "--arm64 --variant --pull-never --static --offline --release --manifest-path".split()
 )
 
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 EXCERPT = re.compile(r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
 UNWRAPPED = ("|", "!", "[", "#")  # tables, pictures, targets of links, headings
 
 
