@@ -107,7 +107,7 @@ Test(session_spectators, a_spectator_that_differs_does_not_come_again, .init = w
     check_over(LS_DESYNCED);
 }
 
-/* Whatever the slot: a server tells spectators of themselves alone. */
+/* A server tells spectators of themselves alone: the slot means nothing. */
 Test(session_spectators, a_desync_that_it_is_told_of_is_its_own, .init = watch)
 {
     ls_message message = {.kind = LS_MESSAGE_DESYNC, .body.desync = {.slot = 0, .tick = 705}};
