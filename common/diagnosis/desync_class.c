@@ -389,13 +389,13 @@ static void conclude_from_both(const ls_desync_evidence *server, const ls_desync
 }
 
 /* Where it may be the reason: a static cannot make two builds differ. */
-static void add_outside(const char *outside, ls_desync_verdict *out)
+static void add_written(const char *written, ls_desync_verdict *out)
 {
     const uint32_t kinds = 1u << LS_DESYNC_CLASS_OUTSIDE | 1u << LS_DESYNC_CLASS_ONE_OFF |
                            1u << LS_DESYNC_CLASS_PROCESS | 1u << LS_DESYNC_CLASS_UNSTABLE |
                            1u << LS_DESYNC_CLASS_UNKNOWN;
-    if (outside && (kinds >> out->kind & 1u)) {
-        ls_text_add(&out->why, "; outside the state, %s", outside);
+    if (written && (kinds >> out->kind & 1u)) {
+        ls_text_add(&out->why, "; outside the state, %s", written);
     }
 }
 
@@ -420,5 +420,6 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else {
         conclude_from_both(server, client, circumstances, out);
     }
-    add_outside(circumstances->outside, out);
+    add_written(circumstances->outside, out);
+    add_written(circumstances->files, out);
 }

@@ -51,6 +51,7 @@ typedef struct ls_step_study {
     ls_step_result server;
     ls_text failure; /* of the server's; empty: none */
     ls_text outside; /* likewise, see ls_rerun_outcome */
+    ls_text files;   /* likewise */
     ls_step_result client;
 } ls_step_study;
 

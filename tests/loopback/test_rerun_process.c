@@ -331,6 +331,29 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
     }
 }
 
+#if defined(__linux__) && defined(__x86_64__) && !LS_HAS_THREAD_SANITIZER
+/* Those of the pass that were closed, and that of the bot, whose stream keeps what it is given. */
+Test(rerun_process, files_that_are_written_are_named_with_what_writes_them)
+{
+    static const char *const names[] = {"notes.log", "bot.log"};
+    char folder[] = "/tmp/lockstep-scribe-XXXXXX";
+    char path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(setenv("SCRIBE_FOLDER", folder, 1), 0);
+    fixture here = open_fixture(LS_TEST_PLUGIN_DIR "/scribe.so", 0, TIME_MAX_MS);
+    cr_expect_str_eq(run(&here, LS_NO_PASS)->files.bytes,
+                     "pass note writes to the file notes.log, bot writes to the file bot.log");
+    close_fixture(&here);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        struct stat file;
+        cr_expect(i == 0 || (stat(path, &file) == 0 && file.st_size == 0), "it is refused");
+        unlink(path);
+    }
+    rmdir(folder);
+}
+#endif
+
 static void expect_race(const ls_rerun_figures *figures)
 {
     cr_expect(figures->known & LS_RERUN_RACES);

@@ -112,6 +112,20 @@ Test(desync_class, many_values_and_writes_outside_the_state_mean_state_outside_t
     cr_expect_null(strstr(verdict.why.bytes, "warmed"), "each repeats its own");
 }
 
+/* Most games that write a file write a log, which they never read. */
+Test(desync_class, files_that_are_written_are_named_and_prove_no_class)
+{
+    ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1,
+                                     .files = "pass move writes to the file moves.log"};
+    ls_desync_verdict verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "; outside the state, pass move writes to the file"));
+    known.outside = "bot writes to the variable warmed";
+    verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "variable warmed; outside the state, pass move writes"));
+}
+
 /* Of the client the hash alone is known that it had in the match. */
 Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
 {

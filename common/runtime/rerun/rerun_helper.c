@@ -7,6 +7,7 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/file_writes.h"
 #include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/mapped_file.h"
@@ -31,7 +32,7 @@ enum {
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
-    WRITES_MAX = 6, /* to variables, that are named */
+    WRITES_MAX = 6, /* to variables and files, that are named */
     SHAPES_MAX = 4096,
 };
 
@@ -438,7 +439,7 @@ typedef enum copy_task {
     COPY_ALL,      /* every run that the helper has made */
     COPY_OPPOSITE, /* the first one, with other noise */
     COPY_ZERO,
-    COPY_WATCHED, /* the first one, with an eye on variables outside the state */
+    COPY_WATCHED, /* the first one, with an eye on variables and files */
 } copy_task;
 
 typedef struct copy_result {
@@ -446,7 +447,7 @@ typedef struct copy_result {
     ls_rerun_repeats repeats;
 } copy_result;
 
-/* ---- writes to variables outside the state ---- */
+/* ---- writes outside the state ---- */
 
 /* Places that write: passes by their numbers, and functions that may only read. */
 enum {
@@ -455,12 +456,13 @@ enum {
     BY_DRAW,
 };
 
-/* The first write of each place to each variable. */
+/* The first write of each place to each variable, and the first one to each file. */
 typedef struct copy_writes {
     uint32_t count;
     struct {
         uint64_t address; /* as the file has it */
         uint32_t place;
+        char file[LS_NAME_BYTES_MAX]; /* "": it is a variable */
     } list[WRITES_MAX];
 } copy_writes;
 
@@ -472,11 +474,25 @@ typedef struct watched_run {
 static bool is_noted(const copy_writes *writes, uint64_t address, uint32_t place)
 {
     for (uint32_t i = 0; i < writes->count; i++) {
-        if (writes->list[i].address / 8 == address / 8 && writes->list[i].place == place) {
+        if (writes->list[i].file[0] == '\0' && writes->list[i].address / 8 == address / 8 &&
+            writes->list[i].place == place) {
             return true;
         }
     }
     return false;
+}
+
+static void note_file(copy_writes *writes, uint32_t place)
+{
+    char file[LS_NAME_BYTES_MAX];
+    bool is_new = ls_file_writes_next(file, sizeof file) && writes->count < WRITES_MAX;
+    for (uint32_t i = 0; i < writes->count && is_new; i++) {
+        is_new = strcmp(writes->list[i].file, file) != 0;
+    }
+    if (is_new) {
+        ls_name_copy(writes->list[writes->count].file, sizeof file, file);
+        writes->list[writes->count++].place = place;
+    }
 }
 
 static void note_writes(watched_run *watched, uint32_t place)
@@ -490,6 +506,7 @@ static void note_writes(watched_run *watched, uint32_t place)
             writes->list[writes->count++].place = place;
         }
     }
+    note_file(writes, place);
 }
 
 static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
@@ -535,6 +552,7 @@ static bool run_watched(void)
         ls_replay_stretch_load(stretch, instance) != LS_OK) {
         return false;
     }
+    ls_file_writes_refuse();
     ls_plugin_statics_begin(&watched.statics, here.order.match.simulation, ls_allocator_heap());
     while (ls_sim_instance_tick(instance) < stretch->last &&
            ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
@@ -544,19 +562,27 @@ static bool run_watched(void)
     return ls_rerun_helper_write(&watched.writes, sizeof watched.writes);
 }
 
-static void add_write(ls_text *out, uint64_t address, uint32_t place)
+static void add_write(ls_rerun_outcome *outcome, const copy_writes *writes, uint32_t index)
 {
     static const char *const readers[] = {"hash", "bot", "draw"};
     char variable[LS_NAME_BYTES_MAX] = "without a name";
     const ls_simulation *simulation = here.simulation;
+    uint64_t address = writes->list[index].address;
+    uint32_t place = writes->list[index].place;
+    bool is_file = writes->list[index].file[0] != '\0';
     bool is_pass = place < simulation->pass_count;
+    ls_text *out = is_file ? &outcome->files : &outcome->outside;
     if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
         return; /* the plug-in has written over it */
     }
+    ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",
+                is_pass ? simulation->passes[place].name : readers[place - BY_HASH]);
+    if (is_file) {
+        ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
+        return;
+    }
     (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
-    ls_text_add(out, "%s%s%s writes to the %svariable %s", out->bytes[0] ? ", " : "",
-                is_pass ? "pass " : "",
-                is_pass ? simulation->passes[place].name : readers[place - BY_HASH],
+    ls_text_add(out, "%svariable %s",
                 address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
 }
 
@@ -689,12 +715,12 @@ static bool is_worth_repeating(const ls_rerun_figures *figures)
             ls_rerun_repeats_of(here.rerun)->other != 0);
 }
 
-static void name_writes(const image_process *image, ls_text *out)
+static void name_writes(const image_process *image, ls_rerun_outcome *outcome)
 {
     copy_writes writes;
     if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
         for (uint32_t i = 0; i < LS_MIN(writes.count, (uint32_t)WRITES_MAX); i++) {
-            add_write(out, writes.list[i].address, writes.list[i].place);
+            add_write(outcome, &writes, i);
         }
     }
 }
@@ -713,7 +739,7 @@ static void use_image(image_process *image, ls_rerun_outcome *outcome)
     }
     const uint64_t half_ns = here.order.time_max_ms * LS_NS_PER_MS / 2;
     if (figures->known & LS_RERUN_RELOADED && elapsed_ns() < half_ns) {
-        name_writes(image, &outcome->outside);
+        name_writes(image, outcome);
     }
     ls_child_process_kill(&image->process);
 }
