@@ -458,12 +458,19 @@ static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
                                                   : load_snapshot(joiner, why);
 }
 
+/* Faster than the match, however few frames a second there are. */
+static uint32_t least_steps(const ls_joiner *joiner)
+{
+    uint64_t usual_ns = joiner->context->sync->frame_ns;
+    uint64_t frame_ns = LS_MAX(2 * joiner->frame_max_ns, usual_ns + usual_ns / 4);
+    return (uint32_t)(frame_ns / joiner->context->dt_ns) + 2;
+}
+
 /* The session reads no clock: how much it can step shows in how long the frames take. */
 static void plan_steps(ls_joiner *joiner, uint64_t elapsed_ns)
 {
     uint32_t steps = joiner->steps_per_frame;
-    uint32_t least = (uint32_t)(2 * joiner->frame_max_ns / joiner->context->dt_ns) +
-                     2; /* faster than the match */
+    uint32_t least = least_steps(joiner);
     if (elapsed_ns > joiner->frame_max_ns) {
         steps = (uint32_t)(steps * joiner->frame_max_ns / elapsed_ns);
     } else if (joiner->steps_left == 0) {

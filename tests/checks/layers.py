@@ -111,7 +111,7 @@ ADAPTERS = {
     "ws2tcpip.h": ("common/system/windows/*",),
     "dlfcn.h": (
         "common/system/posix/library.c",
-        "common/system/posix/linux_parts.c",
+        "common/system/posix/linux_library.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tests/known_bad/libm_looked_up.c",
         "tests/loopback/test_programs_clock.c",

@@ -130,6 +130,22 @@ Test(session_join, a_long_frame_makes_the_next_one_step_less, .init = open_late)
     cr_assert_geq(steps[2], 5, "but always faster than the match");
 }
 
+/* The match goes on meanwhile: a computer that draws five frames a second gets there as well. */
+Test(session_join, few_frames_a_second_are_no_hindrance, .init = open_late)
+{
+    const uint32_t frame_ticks = 20;
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_frame_on(&here, 300);
+    fake_server_send_blob(&here, &join);
+    for (uint32_t i = 0; i < 200 && fake_server_report(&here).state == LS_SESSION_JOINING; i++) {
+        fake_server_close_ticks(&here, frame_ticks);
+        fake_server_send_ticks(&here);
+        here.now_ns += (frame_ticks - 1) * FAKE_DT_NS;
+        fake_server_frame(&here);
+    }
+    check_state(LS_SESSION_PLAYING);
+}
+
 static void join_of_interval(uint32_t interval, ls_tick tick)
 {
     ls_session_config config = ls_session_config_default();

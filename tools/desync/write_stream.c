@@ -113,7 +113,7 @@ static bool take(const explain_runs *runs, const explain_variation *run, const u
 {
     char argument[64];
     size_t size = 0;
-    stream_head *head = (stream_head *)output;
+    const stream_head *head = (const void *)output; /* from malloc */
     snprintf(argument, sizeof argument, "%s%" PRIu32 ":%" PRIu32, STREAM_ARGUMENT, which[0],
              which[1]);
     if (!explain_variation_run(runs, run, argument, NULL, output, room, &size, why)) {
@@ -135,7 +135,7 @@ bool explain_stream_take(const explain_runs *runs, const explain_variation *run,
     const uint32_t which[2] = {pass, UINT32_MAX};
     *out = (explain_stream){.count = 0};
     if (output && take(runs, run, which, output, room, why)) {
-        const stream_head *head = (const stream_head *)output;
+        const stream_head *head = (const void *)output;
         size_t bytes = head->count * sizeof out->list[0];
         out->state_hash = head->state_hash;
         out->list = malloc(bytes > 0 ? bytes : 1);

@@ -1,6 +1,6 @@
 /* Parts: what the modules of this folder need of the system that not every POSIX has. One file of
- * the two beside it is built: linux_parts.c, or portable_parts.c, with functions of
- * library.h, machine.h, program_start.h and shared_memory.h as well. For no other folder. */
+ * the two beside it is built: linux_parts.c, or portable_parts.c, with functions of machine.h and
+ * program_start.h as well. For no other folder. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 #define LOCKSTEP_COMMON_SYSTEM_POSIX_PARTS_H
 
