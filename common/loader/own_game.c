@@ -126,6 +126,22 @@ ls_status ls_own_game_check(const lockstep_game *game, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why, "lockstep_game.%s is missing",
                        game->name ? "step" : "name");
     }
+    /* ls_simulation_check would name the members of a struct that the game's author has not seen.
+     */
+    const struct {
+        const char *member;
+        uint32_t value, min, max;
+    } rules[] = {
+        {"tick_rate_hz", game->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
+        {"players_max", game->players_max, 1, LOCKSTEP_PLAYERS_MAX},
+        {"input_bytes", game->input_bytes, 0, LOCKSTEP_INPUT_BYTES_MAX},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].value < rules[i].min || rules[i].value > rules[i].max) {
+            return ls_fail(LS_BAD_ARGUMENT, why, "lockstep_game.%s takes %u..%u, not %u",
+                           rules[i].member, rules[i].min, rules[i].max, rules[i].value);
+        }
+    }
     for (size_t i = 0; game->fields && i < game->field_count; i++) {
         if (!game->fields[i].path || game->fields[i].type >= LS_FIELD_TYPE_COUNT) {
             return ls_fail(LS_BAD_ARGUMENT, why,

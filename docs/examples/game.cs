@@ -80,7 +80,7 @@ static unsafe class Program
             if (arguments.Length > 1)
                 Host(arguments[0], arguments[1]);
             else
-                Play(arguments[0]);
+                Play(arguments.Length > 0 ? arguments[0] : "");
             return 0;
         } catch (LockstepException error) {
             Console.WriteLine(error.Message);

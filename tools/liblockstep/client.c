@@ -309,10 +309,10 @@ static ls_status open_network(client_part *client, ls_text *why)
                                          .token_path = settings->token_path,
                                          .is_insecure = settings->is_insecure,
                                          .now_s = (uint64_t)time(NULL)};
-    if (!settings->server && !settings->token_path) {
+    bool has_server = settings->server && settings->server[0] != '\0';
+    if (!has_server && !settings->token_path) {
         return ls_fail(LS_BAD_ARGUMENT, why,
-                       "set \"server\" to an invite or HOST[:PORT], or "
-                       "\"token\"");
+                       "set \"server\" to an invite or HOST[:PORT], or \"token\"");
     }
     ls_status status = ls_client_place_read(&from, &client->place, why);
     LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &handle->loop));

@@ -149,7 +149,7 @@ typedef struct lockstep_inputs {
  * play it by its file, and lockstep-synctest tests it. */
 typedef struct lockstep_game {
     size_t size;      /* sizeof(lockstep_game); members beyond it are absent (zero) */
-    const char *name; /* 1 to 31 of a-z 0-9 - _ */
+    const char *name; /* 1 to 63 of a-z 0-9 - _ */
     uint32_t version; /* machines with different ones never play together */
     uint32_t tick_rate_hz;
     uint32_t players_max; /* 1 .. LOCKSTEP_PLAYERS_MAX */

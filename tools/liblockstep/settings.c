@@ -143,13 +143,27 @@ static const ls_setting_table *table_with(int kind, const char *name)
     return NULL;
 }
 
+/* One program for host and client is easily written with a setting of the other, or with dashes. */
+static ls_status fail_unknown(int kind, const char *name, ls_text *why)
+{
+    static const char *const kinds[] = {"", "client", "host", "simulation by itself"};
+    const char *bare = name + strspn(name, "-");
+    for (int other = LOCKSTEP_CLIENT; other <= LOCKSTEP_SIM; other++) {
+        if ((other != kind || bare != name) && table_with(other, bare)) {
+            return ls_fail(LS_NOT_FOUND, why, "a %s has no setting '%s'; a %s has '%s'",
+                           kinds[kind], name, kinds[other], bare);
+        }
+    }
+    return ls_fail(LS_NOT_FOUND, why, "there is no setting '%s'; lockstep_setting lists them",
+                   name);
+}
+
 ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const char *name,
                                 const char *value, ls_text *why)
 {
     const ls_setting_table *table = table_with(kind, name);
     if (!table) {
-        return ls_fail(LS_NOT_FOUND, why, "there is no setting '%s'; lockstep_setting lists them",
-                       name);
+        return fail_unknown(kind, name, why);
     }
     const ls_setting_text text = {name, keep(settings, value)};
     if (!text.value) {
