@@ -42,7 +42,7 @@ typedef struct client {
     ls_frame_pace pace; /* of frames without a view */
     uint64_t dt_ns;     /* of the match; 0: not known yet */
     ls_bot bot;
-    ls_delayed_bot delayed_bot;
+    ls_delayed_bot *delayed_bot; /* its inputs are too large for some stacks */
     ls_bit_flip flip;
     bool has_warned_of_delay;
     ls_session_log lines;
@@ -96,7 +96,7 @@ LS_TICK_CODE static uint32_t make_input(void *user, const ls_sim_instance *insta
         return ls_bot_input(&player->bot, instance, slot, bytes);
     }
     uint32_t size = 0;
-    if (!ls_delayed_bot_input(&player->delayed_bot, tick, bytes, &size) &&
+    if (!ls_delayed_bot_input(player->delayed_bot, tick, bytes, &size) &&
         !player->has_warned_of_delay) {
         player->has_warned_of_delay = true;
         ls_log_line(&player->console->log, LS_LOG_WARNING,
@@ -153,7 +153,7 @@ LS_TICK_CODE static void after_step(void *user, ls_sim_instance *instance)
     client *player = user;
     flip_bit(&player->flip, instance, &player->console->log);
     if (player->config->bot_delay_ticks > 0) {
-        ls_delayed_bot_observe(&player->delayed_bot, instance,
+        ls_delayed_bot_observe(player->delayed_bot, instance,
                                ls_session_offer(player->session)->slot);
     }
 }
@@ -679,7 +679,7 @@ static void forget_match(client *player)
     player->flip = fresh.flip;
     player->bot = fresh.bot;
     if (player->config->bot_delay_ticks > 0) {
-        ls_delayed_bot_init(&player->delayed_bot, player->config->bot_seed,
+        ls_delayed_bot_init(player->delayed_bot, player->config->bot_seed,
                             player->config->bot_delay_ticks);
     }
     player->has_warned_of_delay = false;
@@ -756,13 +756,14 @@ static ls_exit_code play_all(client *player, ls_text *why)
 
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
 {
-    static client player; /* its delayed inputs are too large for some stacks */
-    player = (client){.config = config,
-                      .flip = config->flip,
-                      .console = console,
-                      .bot = ls_bot_make(config->bot_seed)};
+    static ls_delayed_bot delayed_bot;
+    client player = {.config = config,
+                     .flip = config->flip,
+                     .console = console,
+                     .bot = ls_bot_make(config->bot_seed),
+                     .delayed_bot = &delayed_bot};
     if (config->bot_delay_ticks > 0) {
-        ls_delayed_bot_init(&player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
+        ls_delayed_bot_init(player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
     }
     ls_text why = {{0}};
     ls_status status = build(&player, &why);

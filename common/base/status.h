@@ -48,6 +48,7 @@ typedef enum ls_status {
 #define LS_STATUS_ENUM(name, value, text) LS_##name = (value),
     LS_STATUS_MAP(LS_STATUS_ENUM)
 #undef LS_STATUS_ENUM
+    LS_STATUS_WIDEST = 0x7fffffff, /* no status: as wide for a plug-in built with -fshort-enums */
 } ls_status;
 
 /* "MATCH_FULL" and "every seat of the match is taken"; for a number that is not in the list both
@@ -55,8 +56,7 @@ typedef enum ls_status {
 const char *ls_status_name(int status);
 const char *ls_status_text(int status);
 
-/* The next one of several steps: it is taken, and gives the status, while those before went well.
- */
+/* The next one of several steps: it is taken while those before went well, and gives the status. */
 #define LS_THEN(status, step) ((status) = (status) == LS_OK ? (step) : (status))
 
 LS_C_END

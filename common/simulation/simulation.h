@@ -97,8 +97,7 @@ typedef struct ls_sim_config {
     uint32_t param_count;
     uint32_t string_count;
     uint32_t file_count;
-    /* In the order of ls_simulation.params; of a string its place in `strings`, of a file in
-     * `files`. */
+    /* In the order of ls_simulation.params; a string's place in `strings`, a file's in `files`. */
     int64_t params[LS_PARAMS_MAX];
     char strings[LS_STRING_PARAMS_MAX][LS_STRING_BYTES_MAX];
     ls_sim_file files[LS_FILE_PARAMS_MAX];
@@ -150,6 +149,7 @@ typedef enum ls_field_type {
     LS_FIELD_TYPE_MAP(LS_FIELD_TYPE_ENUM)
 #undef LS_FIELD_TYPE_ENUM
     LS_FIELD_TYPE_COUNT,
+    LS_FIELD_TYPE_WIDEST = 0x7fffffff, /* no type, as LS_STATUS_WIDEST is no status */
 } ls_field_type;
 
 /* Stands in a path where a report writes the item's index, when that is not behind the part:
@@ -199,8 +199,7 @@ static inline uint32_t ls_fields_copy(const ls_field *fields, uint32_t count, ls
 
 /* ---- inputs ---- */
 
-/* Bits of ls_slot_input.events: joins and leaves reach the step in-band. A seat's first tick has
- * JOINED, its first tick without a player has LEFT. */
+/* Bits of ls_slot_input.events: a seat's first tick has JOINED, its first without a player LEFT. */
 #define LS_EVENT_JOINED 0x01u
 #define LS_EVENT_LEFT 0x02u
 
@@ -414,9 +413,9 @@ static inline void ls_sound_push(ls_sound_list *list, ls_sound sound)
 
 typedef enum ls_gesture {
     LS_GESTURE_NONE,
-    LS_GESTURE_SELECT, /* a box drawn with the left button, from one corner to the other; a click
-                          when they are the same */
+    LS_GESTURE_SELECT, /* a box drawn with the left button; a click when its corners are one */
     LS_GESTURE_ORDER,  /* a click with the right button at gesture_to */
+    LS_GESTURE_WIDEST = 0x7fffffff, /* as LS_STATUS_WIDEST */
 } ls_gesture;
 
 typedef struct ls_controls {

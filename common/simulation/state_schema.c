@@ -379,6 +379,7 @@ static int append_value(char *text, size_t capacity, ls_field_type type, element
     case LS_FIELD_F64:
         return append_float(text, capacity, value.f64, value.u64, 16);
     case LS_FIELD_TYPE_COUNT:
+    case LS_FIELD_TYPE_WIDEST:
         break;
     }
     LS_ASSERT(!"a checked schema has known types");

@@ -1,6 +1,8 @@
-/* Mapped file: a whole file as bytes that are read from the disk as they are looked at, for formats
- * that may be large. The only place that maps files. A file that another process cuts meanwhile
- * ends the program when what is gone is looked at. Called by programs. */
+/* Mapped file: a whole file as bytes. A small one is copied, so that nothing that another process
+ * does with the file changes them: an editor or a copy that writes over a service's configuration
+ * cuts it first. A larger one is read from the disk as it is looked at, and ends the program where
+ * another process has cut off what is looked at. The only place that maps files. Called by
+ * programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
 #define LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
 
@@ -9,6 +11,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define LS_MAPPED_FILE_COPY_MAX ((size_t)16 << 20)
 
 typedef struct ls_mapped_file {
     const uint8_t *bytes; /* NULL: an empty file */

@@ -71,7 +71,8 @@ static bool is_gap_odd(const char *end, const char *next, uintptr_t right)
 ls_http_head ls_http_head_of(const char *target)
 {
     return (ls_http_head){.end = target + strlen(target),
-                          .is_odd = strstr(target, "%00") || strchr(target, '\r')};
+                          .is_odd = target[strcspn(target, "%?")] == '%' || strstr(target, "%00") ||
+                                    strchr(target, '\r')};
 }
 
 void ls_http_head_begin(ls_http_head *head, const char *version)

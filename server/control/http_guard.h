@@ -20,7 +20,8 @@ bool ls_http_host_is_known(const char *host, const char *names);
 /* The head of a request, as it is read: its parts are where libmicrohttpd read them, in one piece
  * with NULs over what parts them. It ends texts at a NUL, takes an LF alone for the end of a line,
  * and joins a line that begins with a blank to the one before; others do not. All that shows of it
- * are gaps that are too small or too large. Where a part was moved, its gaps tell nothing. */
+ * are gaps that are too small or too large. Where a part was moved, its gaps tell nothing. No path
+ * of ours needs a '%', which a proxy that guards some of them may leave as it is. */
 typedef struct ls_http_head {
     uint32_t lengths, encodings, hosts;
     const char *end; /* of the part before */

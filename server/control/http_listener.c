@@ -18,7 +18,6 @@
 enum {
     MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
     SPARE_CONNECTIONS = 64,        /* of the library: new ones, while those that are closed end */
-    DISCARDED_BYTES_MAX = 1 << 20, /* of a body that is too large, until its client is cut off */
     UPKEEP_MS = 250,
     STREAM_POLL_MS = 100,
     STREAM_PIECE_BYTES = 4096,
@@ -49,7 +48,7 @@ typedef struct work {
     struct MHD_Connection *connection;
     ls_http_exchange *exchange;
     char *body;
-    size_t body_bytes; /* that came; kept are LS_HTTP_BODY_BYTES_MAX at most */
+    size_t body_bytes;
     ls_http_head head; /* its target alone */
     bool has_head;
     bool is_routed;
@@ -279,12 +278,19 @@ static void resume_stream(stream *to)
     }
 }
 
+static const char *header_of(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
 static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t capacity)
 {
     stream *from = user;
     const ls_http_listener *listener = from->listener;
     (void)position;
-    if (listener->is_stopping || from->text.is_cut) {
+    const char *authorization = header_of(from->connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (listener->is_stopping || from->text.is_cut ||
+        !ls_http_routes_may_follow(&listener->api, authorization)) {
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (from->text.size == 0) {
@@ -453,11 +459,6 @@ static void on_answered(void *user)
     }
 }
 
-static const char *header_of(const work *of, const char *name)
-{
-    return MHD_lookup_connection_value(of->connection, MHD_HEADER_KIND, name);
-}
-
 /* The answer to a wrong token waits, unless the address, or all, gave too many: it is no use to
  * keep their connections. */
 static void slow_down(work *of)
@@ -487,19 +488,14 @@ static void route(work *of, const char *method, const char *path)
     const ls_http_request request = {
         .method = method,
         .path = path,
-        .host = header_of(of, MHD_HTTP_HEADER_HOST),
-        .authorization = header_of(of, MHD_HTTP_HEADER_AUTHORIZATION),
-        .last_event_id = header_of(of, "Last-Event-ID"),
-        .content_type = header_of(of, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .host = header_of(of->connection, MHD_HTTP_HEADER_HOST),
+        .authorization = header_of(of->connection, MHD_HTTP_HEADER_AUTHORIZATION),
+        .last_event_id = header_of(of->connection, "Last-Event-ID"),
+        .content_type = header_of(of->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
         .body = of->body,
         .body_bytes = of->body_bytes,
     };
     of->is_routed = true;
-    if (of->body_bytes > LS_HTTP_BODY_BYTES_MAX) {
-        ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
-                             LS_HTTP_BODY_BYTES_MAX);
-        return;
-    }
     ls_http_routes_answer(&listener->api, &request, of->exchange);
     ls_http_reply *reply = &of->exchange->reply;
     if (of->exchange->is_answered && reply->is_token_wrong) {
@@ -554,19 +550,24 @@ static bool is_ambiguous(const work *of, const char *method, const char *version
 }
 
 /* The headers are there: a body that is said to be too large is not read at all, nor anything of a
- * request that can be read in two ways. */
+ * request that can be read in two ways. In a body of chunks the library takes an LF alone for the
+ * end of a line, and nothing shows it. */
 static enum MHD_Result check_head(work *of, const char *method, const char *version)
 {
-    const char *length = header_of(of, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *length = header_of(of->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     bool is_odd = is_ambiguous(of, method, version);
+    bool is_chunked = header_of(of->connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
     of->has_head = true;
-    if (!is_odd && (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {
+    if (!is_odd && !is_chunked &&
+        (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {
         return MHD_YES;
     }
     of->is_routed = true;
     of->exchange->reply.is_last = true;
     if (is_odd) {
         ls_http_answer_error(of->exchange, 400, "the request can be read in two ways");
+    } else if (is_chunked) {
+        ls_http_answer_error(of->exchange, 411, "a body has a Content-Length");
     } else {
         ls_http_answer_error(of->exchange, 413, "a request has at most %zu bytes",
                              LS_HTTP_BODY_BYTES_MAX);
@@ -574,18 +575,16 @@ static enum MHD_Result check_head(work *of, const char *method, const char *vers
     return queue_reply(of);
 }
 
-/* Keeps the bytes, or counts them where they are too many. */
+/* As many as the head has said. */
 static enum MHD_Result store_body(work *of, const char *bytes, size_t size)
 {
-    size_t kept = LS_MIN(of->body_bytes, LS_HTTP_BODY_BYTES_MAX);
-    size_t taken = LS_MIN(size, LS_HTTP_BODY_BYTES_MAX - kept);
     if (!of->body) {
         of->body = ls_allocate(ls_allocator_heap(), LS_HTTP_BODY_BYTES_MAX);
     }
-    if (!of->body || size > DISCARDED_BYTES_MAX - LS_MIN(of->body_bytes, DISCARDED_BYTES_MAX)) {
+    if (!of->body || size > LS_HTTP_BODY_BYTES_MAX - of->body_bytes) {
         return MHD_NO;
     }
-    memcpy(of->body + kept, bytes, taken);
+    memcpy(of->body + of->body_bytes, bytes, size);
     of->body_bytes += size;
     return MHD_YES;
 }

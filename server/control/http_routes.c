@@ -579,24 +579,32 @@ static void answer_command(http_call *of)
 
 /* ---- who may ask ---- */
 
+static const ls_operator *operator_of(const ls_http_api *api, const char *given)
+{
+    static const char scheme[] = "Bearer ";
+    bool is_scheme = api->operators && given && strncmp(given, scheme, sizeof scheme - 1) == 0;
+    return is_scheme ? ls_operators_find(api->operators, given + sizeof scheme - 1) : NULL;
+}
+
+bool ls_http_routes_may_follow(const ls_http_api *api, const char *authorization)
+{
+    return operator_of(api, authorization) != NULL;
+}
+
 /* NULL: the request is of no operator, and the answer says so. */
 static const ls_operator *find_asker(const ls_http_api *api, const ls_http_request *request,
                                      ls_http_exchange *exchange)
 {
-    static const char scheme[] = "Bearer ";
-    const char *given = request->authorization;
     if (!api->operators || api->operators->count == 0) {
         ls_http_answer_error(exchange, 403,
                              "the service was started without a token for its API: give it a file "
                              "with one");
         return NULL;
     }
-    bool is_scheme = given && strncmp(given, scheme, sizeof scheme - 1) == 0;
-    const ls_operator *asker =
-        is_scheme ? ls_operators_find(api->operators, given + sizeof scheme - 1) : NULL;
+    const ls_operator *asker = operator_of(api, request->authorization);
     if (!asker) {
         exchange->reply.asks_for_token = true;
-        exchange->reply.is_token_wrong = given != NULL;
+        exchange->reply.is_token_wrong = request->authorization != NULL;
         ls_http_answer_error(exchange, 401, "the token is missing or another one");
     }
     return asker;

@@ -23,6 +23,10 @@ void ls_http_api_deinit(ls_http_api *api);
 void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange);
 
+/* Whether the events may go on to who asked for them with this header (NULL: none): the token may
+ * have been withdrawn since. */
+bool ls_http_routes_may_follow(const ls_http_api *api, const char *authorization);
+
 /* Adds the events from number `*next` on that are there, as server-sent events: the number is the
  * id, so that a client that returns goes on where it was. */
 void ls_http_routes_add_events(const ls_service_view *view, uint64_t *next, ls_http_text *text);

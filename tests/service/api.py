@@ -298,6 +298,17 @@ def test_streams_live_longer_than_a_request_and_are_few():
         wait_for(has_a_place, "the place of a closed stream")  # noticed at its next heartbeat
 
 
+def test_stream_ends_when_its_token_is_withdrawn():
+    with FakeService(PROGRAM) as service, open_stream(service, last=2) as stream:
+        text = read_until(stream, lambda text: "\n:\n" in text.replace("\r", ""))
+        service.say("withdraw")
+        wait_for(lambda: service.ask("GET", API + "/rooms")[0] == 403, "no token")
+        service.say("nobody's business")
+        while piece := stream.recv(65536):
+            text += piece.decode()
+        assert "nobody's" not in text, text
+
+
 def test_reader_that_does_not_read_costs_no_memory():
     with FakeService(PROGRAM) as service:
         stream = open_stream(service)

@@ -14,7 +14,10 @@ typedef struct program {
     fake_service *fake;
 } program;
 
-/* A line adds an event, "answer" lets slow commands end, "unready" makes the service so. */
+static ls_operators operators;
+
+/* A line adds an event, "answer" lets slow commands end, "unready" makes the service so, "withdraw"
+ * leaves it without a token. */
 static void read_input(void *user, uint64_t now_ns)
 {
     program *of = user;
@@ -30,6 +33,8 @@ static void read_input(void *user, uint64_t now_ns)
         fake_service_answer(of->fake);
     } else if (strcmp(line, "unready") == 0) {
         fake_service_set_ready(of->fake, false);
+    } else if (strcmp(line, "withdraw") == 0) {
+        operators.count = 0;
     } else {
         fake_service_add_event(of->fake, "message", "arena-1", line);
     }
@@ -45,7 +50,6 @@ int main(int argc, char **argv)
     config.log = &log;
     config.hosts = "lockstep.example";
     config.host = argc > 1 ? argv[1] : config.host;
-    static ls_operators operators;
     static ls_audit_log audit;
     if (argc > 2 && argv[2][0]) {
         (void)ls_operators_add(&operators, "token", LS_OPERATOR_ADMIN, argv[2], NULL);

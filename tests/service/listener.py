@@ -86,9 +86,10 @@ def test_requests_that_two_can_read_in_two_ways_are_refused():
             post + b"Content-Length : 1\r\n\r\nx",
             post + chunked * 2 + b"\r\n0\r\n\r\n",
             post.replace(b"1.1", b"1.0") + chunked + b"\r\n0\r\n\r\n",
-            post + chunked + b"\r\n0x1\r\nx\r\n0\r\n\r\n",
             get + b"Host: b\r\n\r\n",
             get.replace(b"healthz", b"healthz%00x") + b"\r\n",
+            get.replace(b"healthz", b"health%7a") + b"\r\n",
+            get.replace(b"/healthz", b"/api%2fv1%2frooms") + b"\r\n",
             get.replace(b"healthz", b"healthz\0x") + b"\r\n",
             get.replace(b"healthz", b"healthz\rx") + b"\r\n",
             get + b"X: a\rY: b\r\n\r\n",
@@ -102,6 +103,18 @@ def test_requests_that_two_can_read_in_two_ways_are_refused():
             reply = raw(service, data + get + b"\r\n")
             assert reply.startswith(b"HTTP/1.1 400"), (data, reply[:200])
             assert b"HTTP/1.1 200" not in reply, data
+
+
+def test_bodies_in_chunks_are_refused():
+    """The library ends a line of theirs at an LF alone, where a proxy may read on."""
+    with FakeService(PROGRAM) as service:
+        head = b"POST /metrics HTTP/1.1\r\nHost: a\r\n"
+        for encoding in (b"chunked", b"Chunked", b"xchunked", b"gzip, chunked", b"\x0bchunked"):
+            for body in (b"3\nabc\n0\n\n", b"0\r\n\r\n"):
+                sent = head + b"Transfer-Encoding: " + encoding + b"\r\n\r\n" + body
+                reply = raw(service, sent + b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+                assert reply.startswith(b"HTTP/1.1 411"), (encoding, body, reply[:200])
+                assert b"HTTP/1.1 200" not in reply, (encoding, body)
 
 
 def test_heads_of_all_sizes_are_read_as_they_come():
@@ -156,13 +169,9 @@ def test_bodies_that_are_too_large_are_refused_unread():
         head = b"POST /metrics HTTP/1.1\r\nHost: a\r\n" + CLOSE
         reply = raw(service, head + b"Content-Length: 65537\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 413"), reply[:200]
-        chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
-        chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"
-        reply = raw(service, chunked + 3 * chunk + b"0\r\n\r\n")
-        assert reply.startswith(b"HTTP/1.1 413"), reply[:200]
         before = service.memory_kib()
         try:
-            endless = raw(service, chunked + 200 * chunk)
+            endless = raw(service, head + b"Content-Length: 65536\r\n\r\n" + b"x" * 10000000)
             assert not endless.startswith(b"HTTP/1.1 2")
         except (BrokenPipeError, ConnectionResetError):
             pass

@@ -13,6 +13,7 @@
 #define FURNACE LS_TEST_PLUGIN_DIR "/furnace.so"
 #define FUSED LS_TEST_PLUGIN_DIR "/furnace_fused.so"
 #define FAST LS_TEST_PLUGIN_DIR "/furnace_fast.so"
+#define NAMED LS_TEST_PLUGIN_DIR "/furnace_named.so"
 #define STRIPPED LS_TEST_PLUGIN_DIR "/furnace_stripped.so"
 
 TestSuite(explain_code, .init = explained_open, .fini = explained_close);
@@ -215,6 +216,17 @@ Test(explain_code, without_debug_information_the_file_and_offset_are_told)
     cr_expect_eq(count_writes(here), 1);
     cr_expect_gt(cJSON_GetArraySize(cJSON_GetObjectItem(here, "code")), 8);
     cr_expect(has_marked(side_of("against"), "fmadd"));
+}
+
+Test(explain_code, without_debug_information_a_function_of_cpp_has_its_name_of_the_source)
+{
+#if !defined(LS_HAS_LIBIBERTY)
+    cr_skip_test("libiberty was not there when this was built");
+#endif
+    save_builds(FUSED);
+    EXPLAINED_JSON("--sim", NAMED, "--against", FUSED, "--trace", "flow");
+    const char *by = explained_text(side_of("sim"), "by");
+    cr_expect_eq(strncmp(by, "furnace::pump+0x", 16), 0, "%s", by);
 }
 
 /* ---- why a field differs ---- */

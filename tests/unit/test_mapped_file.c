@@ -42,6 +42,22 @@ Test(mapped_file, its_bytes_are_those_of_the_file)
     ls_mapped_file_close(&map);
 }
 
+Test(mapped_file, a_file_that_is_written_over_keeps_the_bytes_that_it_was_opened_with)
+{
+    FILE *file = fopen(path, "w");
+    for (uint32_t i = 0; i < 10000; i++) {
+        fputc('a', file);
+    }
+    fclose(file);
+    ls_mapped_file map;
+    cr_assert_eq(ls_mapped_file_open(path, &map, NULL), LS_OK);
+    fclose(fopen(path, "w"));
+    for (uint32_t i = 0; i < 10000; i++) {
+        cr_assert_eq(map.bytes[i], 'a');
+    }
+    ls_mapped_file_close(&map);
+}
+
 Test(mapped_file, an_empty_file_has_no_bytes)
 {
     ls_mapped_file map = {.size = 1};

@@ -69,6 +69,12 @@ Test(plugin_loader, a_plug_in_is_loaded_by_its_path)
     cr_assert_null(loaded.library);
 }
 
+Test(plugin_loader, a_plug_in_with_short_enums_is_loaded)
+{
+    ls_loaded_simulation loaded = load(PLUGIN("short_enums"));
+    ls_simulation_unload(&loaded);
+}
+
 Test(plugin_loader, a_plug_in_without_a_folder_is_one_in_this_folder)
 {
     cr_assert_eq(chdir(LS_TEST_PLUGIN_DIR), 0);

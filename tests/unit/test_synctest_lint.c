@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/lint.h"
 
+#include "lockstep/tools/disassembler/symbol_name.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <criterion/criterion.h>
@@ -308,6 +309,32 @@ static const synctest_lint_item *find_item(const char *name)
         }
     }
     return NULL;
+}
+
+static void expect_name(const char *symbol, const char *name, size_t capacity)
+{
+    char read[64];
+    symbol_name_read(read, capacity, symbol);
+    cr_expect_str_eq(read, name);
+}
+
+Test(synctest_lint, names_of_cpp_and_rust_are_those_of_the_source)
+{
+    expect_name("blend.arch_haswell", "blend.arch_haswell", 64);
+    expect_name("_Z", "_Z", 64);
+    expect_name("think_of_all", "thi", 4);
+#if !defined(LS_HAS_LIBIBERTY)
+    cr_skip_test("libiberty was not there when this was built");
+#endif
+    expect_name("_ZN4game5thinkERKNS_4unitE", "game::think", 64);
+    expect_name("_ZN4gameL5hivesE", "game::hives", 64);
+    expect_name("_ZZN4game5thinkEvE5turns", "game::think()::turns", 64);
+    expect_name("_ZN4game5thinkEv.arch_haswell", "game::think.arch_haswell", 64);
+    expect_name("_ZN4game5think17h0123456789abcdefE.llvm.12", "game::think", 64);
+    expect_name("_RNvNtCs1234_4game4hive5think", "game::hive::think", 64);
+    expect_name("_ZnwmRKSt9nothrow_t", "operator new", 64);
+    cr_assert_eq(synctest_lint_file(LS_TEST_NAMED, &report, NULL), LS_OK);
+    cr_expect_not_null(find_item("memory::walked"));
 }
 
 Test(synctest_lint, the_libraries_that_a_plug_in_needs_are_read_as_well)

@@ -84,8 +84,7 @@ void explain_evidence_trace_other(explain_evidence *evidence, const ls_bundle_re
                                   const ls_simulation *other);
 
 /* The first write in which the two builds differ: another element, another value or another pass;
- * either is NULL when that build writes no more. False: they never differ, or were not both traced.
- */
+ * either is NULL when that build writes no more. False: they do not differ, or one has no trace. */
 bool explain_evidence_differing_write(const explain_evidence *evidence,
                                       const explain_field_write **here,
                                       const explain_field_write **other);

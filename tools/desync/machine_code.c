@@ -1,6 +1,7 @@
 #include "lockstep/tools/desync/machine_code.h"
 
 #include "lockstep/tools/disassembler/disassembler.h"
+#include "lockstep/tools/disassembler/symbol_name.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -220,8 +221,9 @@ static void name_by_symbol(Dwfl_Module *module, uint64_t address, explain_code_l
     const char *function =
         dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
     if (function && offset < symbol.st_size) {
-        snprintf(level->function, sizeof level->function, "%s+0x%" PRIx64, function,
-                 (uint64_t)offset);
+        char name[sizeof level->function - sizeof "+0x0123456789abcdef"];
+        symbol_name_read(name, sizeof name, function);
+        snprintf(level->function, sizeof level->function, "%s+0x%" PRIx64, name, (uint64_t)offset);
         return;
     }
     Dwarf_Addr start = 0;

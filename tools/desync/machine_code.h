@@ -32,8 +32,7 @@ uint32_t explain_code_places_levels(const explain_code_places *places, uint64_t 
                                     bool is_return_address, explain_code_level *levels,
                                     uint32_t capacity);
 
-/* The levels of an instruction and of the calls around it (return addresses, from the inside out).
- */
+/* The levels of an instruction and of the calls around it: return addresses, innermost first. */
 #define EXPLAIN_LEVELS_MAX 32u
 uint32_t explain_code_places_stack(const explain_code_places *places, uint64_t instruction,
                                    const uint64_t *stack, uint32_t stack_count,

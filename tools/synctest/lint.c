@@ -4,6 +4,7 @@
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/mapped_file.h"
+#include "lockstep/tools/disassembler/symbol_name.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <elf.h>
@@ -169,7 +170,7 @@ static void lint_call(const elf_object *object, const char *name)
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    ls_name_copy(item.name, sizeof item.name, name);
+    symbol_name_read(item.name, sizeof item.name, name);
     add_item(object, &item);
 }
 
@@ -201,7 +202,7 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
                                    .why = counts[i].rule->why,
                                    .instead = counts[i].rule->instead};
         ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
-        ls_name_copy(item.place, sizeof item.place, name);
+        symbol_name_read(item.place, sizeof item.place, name);
         add_item(object, &item);
     }
 }
@@ -237,7 +238,7 @@ static void add_static(const elf_object *object, const char *name, const char *s
                                .topic = "static variable",
                                .why = static_why,
                                .instead = static_instead};
-    ls_name_copy(item.name, sizeof item.name, name);
+    symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, section);
     add_item(object, &item);
 }
@@ -261,7 +262,7 @@ static void add_choice(const elf_object *object, const char *name, const char *v
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    ls_name_copy(item.name, sizeof item.name, name);
+    symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, variants);
     add_item(object, &item);
 }
@@ -281,7 +282,9 @@ static void lint_choice(const elf_object *object, const symbol_table *table, con
         newest = other && GELF_ST_TYPE(symbol.st_info) == STT_FILE ? other : newest;
         if (other && strncmp(other, name, size) == 0 && other[size] == '.' &&
             strcmp(other + size, ".resolver") != 0) {
-            ls_text_add(&variants, "%s%s", variants.bytes[0] ? ", " : "", other);
+            char variant[SYNCTEST_LINT_NAME_BYTES_MAX];
+            symbol_name_read(variant, sizeof variant, other);
+            ls_text_add(&variants, "%s%s", variants.bytes[0] ? ", " : "", variant);
             file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? newest : file;
         }
     }
@@ -761,7 +764,7 @@ static bool is_wanted(const symbol_query *query, const GElf_Sym *symbol, const c
 }
 
 static bool find_symbol(Elf *elf, Elf_Scn *section, const symbol_query *query, GElf_Sym *out,
-                        char name[SYNCTEST_LINT_NAME_BYTES_MAX])
+                        char *name, size_t capacity)
 {
     GElf_Shdr header;
     Elf_Data *data = elf_getdata(section, NULL);
@@ -773,15 +776,15 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const symbol_query *query, G
         const char *found =
             gelf_getsym(data, (int)i, out) ? elf_strptr(elf, header.sh_link, out->st_name) : NULL;
         if (is_wanted(query, out, found)) {
-            ls_name_copy(name, SYNCTEST_LINT_NAME_BYTES_MAX, found);
+            symbol_name_read(name, capacity, found);
             return true;
         }
     }
     return false;
 }
 
-static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *out,
-                         char name[SYNCTEST_LINT_NAME_BYTES_MAX])
+static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *out, char *name,
+                         size_t capacity)
 {
     bool is_found = false;
     ls_mapped_file file = {NULL, 0};
@@ -791,7 +794,7 @@ static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *
                    : NULL;
     Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
     for (; section && !is_found; section = elf_nextscn(elf, section)) {
-        is_found = find_symbol(elf, section, query, out, name);
+        is_found = find_symbol(elf, section, query, out, name, capacity);
     }
     if (elf) {
         elf_end(elf);
@@ -800,29 +803,20 @@ static bool find_in_file(const char *path, const symbol_query *query, GElf_Sym *
     return is_found;
 }
 
-static bool find_name(const char *path, const symbol_query *query, char *name, size_t capacity)
-{
-    GElf_Sym symbol;
-    char found[SYNCTEST_LINT_NAME_BYTES_MAX];
-    bool is_found = find_in_file(path, query, &symbol, found);
-    if (is_found) {
-        ls_name_copy(name, capacity, found);
-    }
-    return is_found;
-}
-
 bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
     bool is_threads = address & LS_PLUGIN_STATICS_THREAD_LOCAL;
     const symbol_query query = {.type = is_threads ? STT_TLS : STT_OBJECT,
                                 .address = address & ~LS_PLUGIN_STATICS_THREAD_LOCAL};
-    return find_name(path, &query, name, capacity);
+    GElf_Sym symbol;
+    return find_in_file(path, &query, &symbol, name, capacity);
 }
 
 bool synctest_lint_function_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
     const symbol_query query = {.type = STT_FUNC, .address = address};
-    return find_name(path, &query, name, capacity);
+    GElf_Sym symbol;
+    return find_in_file(path, &query, &symbol, name, capacity);
 }
 
 bool synctest_lint_variable_named(const char *path, const char *name, uint64_t *address,
@@ -831,7 +825,7 @@ bool synctest_lint_variable_named(const char *path, const char *name, uint64_t *
     GElf_Sym symbol;
     char found[SYNCTEST_LINT_NAME_BYTES_MAX];
     const symbol_query query = {.type = STT_OBJECT, .name = name};
-    if (!find_in_file(path, &query, &symbol, found)) {
+    if (!find_in_file(path, &query, &symbol, found, sizeof found)) {
         return false;
     }
     *address = symbol.st_value;

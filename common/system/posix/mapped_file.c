@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define _FILE_OFFSET_BITS 64
 #include "lockstep/common/system/mapped_file.h"
 
@@ -16,6 +16,38 @@ static ls_status refuse(const char *path, const char *reason, ls_text *why)
     return ls_fail(LS_IO, why, "cannot read %s: %s", path, reason);
 }
 
+/* False with errno; 0 where the file is shorter by now. */
+static bool fill(int descriptor, uint8_t *bytes, size_t size)
+{
+    size_t done = 0;
+    ssize_t got = 1;
+    while (done < size && got != 0) {
+        got = pread(descriptor, bytes + done, size - done, (off_t)done);
+        if (got < 0 && errno != EINTR) {
+            return false;
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    errno = 0;
+    return done == size;
+}
+
+/* MAP_FAILED with errno, likewise. */
+static void *map_or_copy(int descriptor, size_t size)
+{
+    bool is_copy = size <= LS_MAPPED_FILE_COPY_MAX;
+    void *bytes =
+        mmap(NULL, size, is_copy ? PROT_READ | PROT_WRITE : PROT_READ,
+             is_copy ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, is_copy ? -1 : descriptor, 0);
+    if (is_copy && bytes != MAP_FAILED && !fill(descriptor, bytes, size)) {
+        int error = errno;
+        munmap(bytes, size);
+        errno = error;
+        return MAP_FAILED;
+    }
+    return bytes;
+}
+
 ls_status ls_mapped_file_of(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)
 {
     struct stat info;
@@ -30,9 +62,9 @@ ls_status ls_mapped_file_of(int descriptor, const char *path, ls_mapped_file *ou
     }
     ls_mapped_file file = {.size = (size_t)info.st_size};
     if (file.size > 0) {
-        void *bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        void *bytes = map_or_copy(descriptor, file.size);
         if (bytes == MAP_FAILED) {
-            return refuse(path, strerror(errno), why);
+            return refuse(path, errno ? strerror(errno) : "it was cut meanwhile", why);
         }
         file.bytes = bytes;
     }
