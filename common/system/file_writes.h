@@ -1,6 +1,7 @@
 /* File writes: has the system refuse what this process would write to files, and tells to which.
- * For a copy of a process that runs foreign code once more, and whose files nobody wants. On x86-64
- * Linux; elsewhere files are written, and none is told. Called by helpers that run ticks again. */
+ * For a copy of a process that runs foreign code once more, and whose files nobody wants. On Linux,
+ * and of x86-64 alone it tells which; elsewhere files are written. Called by helpers that run ticks
+ * again. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_FILE_WRITES_H
 #define LOCKSTEP_COMMON_SYSTEM_FILE_WRITES_H
 

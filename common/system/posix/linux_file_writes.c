@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/file_writes.h"
 
-#if defined(__linux__) && defined(__x86_64__)
-
 #include "lockstep/common/base/text.h"
 
 #include <signal.h>
@@ -18,11 +16,22 @@ enum {
 
 static char written[PATH_BYTES_MAX]; /* "": none since the last call */
 
-/* In the call that was refused, whose first argument is the file: the signal comes nowhere else. */
+static int first_argument(void *context)
+{
+#if defined(__x86_64__)
+    return (int)((ucontext_t *)context)->uc_mcontext.gregs[REG_RDI];
+#else
+    (void)context;
+    return -1;
+#endif
+}
+
+/* In the call that was refused, whose first argument is the file: the signal comes nowhere else.
+ * Where the registers of a call do not tell it any more, no file is named. */
 static void on_refused(int signal_number, siginfo_t *info, void *context)
 {
     char link[32];
-    int fd = (int)((ucontext_t *)context)->uc_mcontext.gregs[REG_RDI];
+    int fd = first_argument(context);
     (void)signal_number;
     (void)info;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -55,18 +64,3 @@ bool ls_file_writes_next(char *name, size_t capacity)
     written[0] = '\0';
     return is_one;
 }
-
-#else
-
-void ls_file_writes_refuse(void)
-{
-}
-
-bool ls_file_writes_next(char *name, size_t capacity)
-{
-    (void)name;
-    (void)capacity;
-    return false;
-}
-
-#endif
