@@ -58,6 +58,9 @@ def check_lint(program, plugins, good, bad_schema):
     expect(result.returncode == FOUND, "a lint error ends with 3", result)
     report = json.loads(result.stdout)
     expect(report["lint"]["errors"] == 1 and report["perturbations"] == [], "nothing else", result)
+    result = run(program, "--lint", str(plugins / "open_in_c.so"), "--quiet")
+    expect("lockstep-synctest: warning: lint: one, " in result.stderr, "warnings are not quiet",
+           result)
     result = run(program, "--lint", str(bad_schema), "--json", "-")
     expect(result.returncode == FOUND, "uncovered bytes end with 3", result)
     items = json.loads(result.stdout)["lint"]["items"]

@@ -384,12 +384,12 @@ Test(synctest_lint, all_calls_of_a_library_are_one_line)
     }
     expect_folded(0, false, "");
     expect_folded(1, true,
-                  "lint: warning: libode.so.8 calls 4 functions that are not known to be safe, "
+                  "lint: libode.so.8 calls 4 functions that are not known to be safe, "
                   "such as srand, fopen, rand (all: -v)");
     expect_folded(2, true, "");
     expect_folded(3, false, "");
     expect_folded(4, true,
-                  "lint: warning: libother.so calls 1 function that is not known to be safe: sin "
+                  "lint: libother.so calls 1 function that is not known to be safe: sin "
                   "(all: -v)");
     expect_folded(5, true, "");
     expect_folded(6, true, "");

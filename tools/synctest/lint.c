@@ -841,7 +841,7 @@ enum {
 
 void synctest_lint_text_item(const synctest_lint_item *item, ls_text *out)
 {
-    ls_text_set(out, "lint: %s%s", item->is_error ? "" : "warning: ", item->name);
+    ls_text_set(out, "lint: %s", item->name);
     if (item->kind == SYNCTEST_LINT_INSTRUCTION) {
         ls_text_add(out, " %" PRIu64 " times", item->count);
     } else if (item->kind == SYNCTEST_LINT_STATIC) {
@@ -882,8 +882,7 @@ bool synctest_lint_text_fold(const synctest_lint_report *report, uint32_t index,
             ls_text_add(&names, "%s%s", calls > 1 ? ", " : "", report->items[i].name);
         }
     }
-    ls_text_set(out,
-                "lint: warning: %s calls %" PRIu32 " function%s not known to be safe%s%s (all: -v)",
+    ls_text_set(out, "lint: %s calls %" PRIu32 " function%s not known to be safe%s%s (all: -v)",
                 library, calls, calls == 1 ? " that is" : "s that are",
                 calls > NAMED_CALLS ? ", such as " : ": ", names.bytes);
     return true;

@@ -77,7 +77,7 @@ bool synctest_lint_variable_named(const char *path, const char *name, uint64_t *
 /* ---- Lint text: what the lint found, in lines for a person: one for each item, but one for
  * all calls of a needed library. Pure ---- */
 
-/* "lint: warning: srand [random]: its state is hidden; keep an ls_rng in the state" */
+/* "lint: srand [random]: its state is hidden; keep an ls_rng in the state" */
 void synctest_lint_text_item(const synctest_lint_item *item, ls_text *out);
 
 /* Whether an item is a call of a needed library. `out` is the line for all of them at the first one

@@ -45,7 +45,8 @@ static void show_item(ls_console *console, const synctest_lint_report *report, u
         synctest_lint_text_item(item, &line);
     }
     if (line.bytes[0] != '\0') {
-        ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_INFO, "%s", line.bytes);
+        ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_WARNING, "%s",
+                    line.bytes);
     }
 }
 
