@@ -442,7 +442,8 @@ bool hosted_is_null(const cJSON *object, const char *path)
 double hosted_number(const cJSON *object, const char *path)
 {
     const cJSON *member = find(object, path);
-    cr_assert(cJSON_IsNumber(member), "%s is no number", path);
+    cr_assert(cJSON_IsNumber(member), "%s is no number in %s", path,
+              cJSON_PrintUnformatted(object));
     return member->valuedouble;
 }
 
