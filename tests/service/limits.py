@@ -88,7 +88,9 @@ def test_journal_of_silent_players_goes_after_a_crash_too(silent):
         service.start()
         wait_for(lambda: "pair-1" not in [room["name"] for room in rooms(service)],
                  "the room that goes on ends")
-        wait_for(lambda: len(journals(service)) == 1, "its journal goes")
+        # Others may be there: the room that was open goes on as well, once its worker is gone.
+        wait_for(lambda: not any("pair-1" in str(path) for path in journals(service)),
+                 "its journal goes")
 
 
 SOLO = """[limits]
