@@ -5,7 +5,6 @@
 #include "lockstep/common/system/library.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* A spectator is told of itself alone. */
 static ls_text player_of(const ls_session *session, uint32_t slot)
@@ -68,16 +67,16 @@ static void log_pass(const ls_desync_cause *cause, ls_log_level level, const ls_
 
 ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *cause)
 {
-    char bundle[LS_NAME_BYTES_MAX + 64];
     const ls_text none = {{0}};
     const ls_sim_instance *instance = ls_session_instance(session);
+    const ls_offer *offer = ls_session_offer(session);
     if (!instance) {
         return none;
     }
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    snprintf(bundle, sizeof bundle, "desync-%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle",
-             simulation->name, cause->tick, cause->slot);
-    return ls_desync_command(bundle, ls_library_of(simulation->name), simulation);
+    ls_text bundle = ls_desync_bundle_name("", simulation, cause->tick, cause->slot,
+                                           offer && offer->is_spectator);
+    return ls_desync_command(bundle.bytes, ls_library_of(simulation->name), simulation);
 }
 
 static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_level level,

@@ -61,6 +61,20 @@ static void add_word(const char *word, ls_text *out)
     ls_text_add(out, "%s", quote);
 }
 
+ls_text ls_desync_bundle_name(const char *label, const ls_simulation *simulation, ls_tick tick,
+                              uint32_t slot, bool is_spectator)
+{
+    ls_text name = {{0}};
+    ls_text_set(&name, "desync-%s%s%s-tick%" PRIu32 "-", label, label[0] != '\0' ? "-" : "",
+                simulation->name, tick);
+    if (is_spectator) {
+        ls_text_add(&name, "spectator.bundle");
+    } else {
+        ls_text_add(&name, "slot%" PRIu32 ".bundle", slot);
+    }
+    return name;
+}
+
 ls_text ls_desync_command(const char *bundle, const char *plugin, const ls_simulation *simulation)
 {
     ls_text command = {{0}};

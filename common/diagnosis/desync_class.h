@@ -82,6 +82,11 @@ const char *ls_desync_class_word(ls_desync_class kind);
 const char *ls_desync_class_text(ls_desync_class kind);
 const char *ls_desync_class_next(ls_desync_class kind);
 
+/* The name of a bundle's file, which no folder and no number of a later one stands in. `label` is a
+ * room's, or "". The slot of a spectator means nothing. */
+ls_text ls_desync_bundle_name(const char *label, const ls_simulation *simulation, ls_tick tick,
+                              uint32_t slot, bool is_spectator);
+
 /* The command that prints the line of code at which the two sides part: for a shell, with the
  * bundle's path and the plug-in's (NULL: a built-in), and FILE for each file that a parameter
  * names. Empty when that is longer than a sentence. */

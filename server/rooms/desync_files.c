@@ -1,5 +1,6 @@
 #include "lockstep/server/rooms/desync_files.h"
 
+#include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/runtime/forked_job.h"
 #include "lockstep/common/simulation/state_schema.h"
@@ -241,14 +242,10 @@ static ls_status choose_path(bundle_task *task, ls_tick tick)
     const ls_desync_files_config *config = &task->files->config;
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_match_instance(task->what.match));
-    const char *label = task->what.label;
-    ls_text whose = {"spectator"};
-    if (task->what.slot < ls_match_players(task->what.match)) {
-        ls_text_set(&whose, "slot%" PRIu32, task->what.slot);
-    }
-    int bytes = snprintf(task->path, sizeof task->path,
-                         "%s/desync-%s%s%s-tick%" PRIu32 "-%s.bundle", config->directory, label,
-                         label[0] != '\0' ? "-" : "", simulation->name, tick, whose.bytes);
+    bool is_spectator = task->what.slot >= ls_match_players(task->what.match);
+    ls_text name =
+        ls_desync_bundle_name(task->what.label, simulation, tick, task->what.slot, is_spectator);
+    int bytes = snprintf(task->path, sizeof task->path, "%s/%s", config->directory, name.bytes);
     if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
         return LS_FULL;
     }

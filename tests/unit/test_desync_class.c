@@ -408,6 +408,15 @@ Test(desync_class, every_sentence_has_room_for_all_that_can_differ)
     }
 }
 
+Test(desync_class, a_bundle_is_named_by_room_simulation_tick_and_whose_state_it_is)
+{
+    const ls_simulation game = {.name = "game"};
+    cr_expect_str_eq(ls_desync_bundle_name("", &game, 70, 1, false).bytes,
+                     "desync-game-tick70-slot1.bundle");
+    cr_expect_str_eq(ls_desync_bundle_name("pair-3", &game, 70, 0, true).bytes,
+                     "desync-pair-3-game-tick70-spectator.bundle");
+}
+
 Test(desync_class, the_command_is_one_that_a_shell_takes_as_it_stands)
 {
     static const ls_param params[] = {{.name = "speed", .kind = LS_PARAM_INTEGER},
