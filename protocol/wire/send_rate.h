@@ -44,6 +44,12 @@ static inline bool ls_send_rate_repeats_changes(uint32_t send_rate, uint32_t lat
  * above, one in 100,000 ticks or fewer needs another one, and waits a round trip for it. */
 #define LS_SEND_PACKETS 3u
 
+/* And to a spectator, which asks at once for what has not come. */
+static inline uint32_t ls_send_packets_watched(bool is_lossy)
+{
+    return is_lossy ? 2 : 1;
+}
+
 /* Behind what the newest packets carried, the newest first. */
 typedef struct ls_sent_ends {
     ls_tick ends[LS_SEND_PACKETS];
@@ -68,10 +74,12 @@ static inline bool ls_send_is_overdue(uint64_t age_ns, uint64_t rtt_ns, uint64_t
 }
 
 /* The first tick of the next packet, which ends before `end`, when all from `first` on are
- * unacknowledged and the acknowledgement of none is overdue. An empty packet carries all. */
-static inline ls_tick ls_sent_ends_first(const ls_sent_ends *sent, ls_tick first, ls_tick end)
+ * unacknowledged, each is to go in so many packets and the acknowledgement of none is overdue. An
+ * empty packet carries all. */
+static inline ls_tick ls_sent_ends_first(const ls_sent_ends *sent, uint32_t packets, ls_tick first,
+                                         ls_tick end)
 {
-    ls_tick often = sent->ends[LS_SEND_PACKETS - 1];
+    ls_tick often = sent->ends[packets - 1];
     return sent->ends[0] != end && often > first && often <= end ? often : first;
 }
 

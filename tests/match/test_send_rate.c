@@ -69,6 +69,33 @@ Test(send_rate, auto_sends_one_packet_a_tick_while_nothing_is_lost)
     check_rate(LS_SEND_AUTO, 30 * MS, TICK_RATE_HZ);
 }
 
+Test(send_rate, a_spectator_sends_two_packets_a_second)
+{
+    enum {
+        DOWN = TICK_RATE_HZ / 6
+    };
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
+    setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
+    setup.match.spectators_max = 1;
+    setup.link.delay_ns = 30 * MS;
+    virtual_match *run = match_at(&setup, 120);
+    virtual_client_setup spectator = virtual_client_setup_default(run);
+    spectator.session.is_spectator = true;
+    virtual_client *client = virtual_match_add_client(run, &spectator);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_eq(report_of(client).state, LS_SESSION_PLAYING);
+    ls_peer_id peer = PLAYERS + 1;
+    ls_transport_traffic before = ls_transport_traffic_of(run->network->server, peer);
+    virtual_match_run(run, SECONDS * SECOND);
+    ls_transport_traffic after = ls_transport_traffic_of(run->network->server, peer);
+    uint64_t up = after.packets_received - before.packets_received;
+    uint64_t down = after.packets_sent - before.packets_sent;
+    cr_assert(up >= 2 * SECONDS - 1 && up <= 2 * SECONDS + 1, "%lu up", (unsigned long)up);
+    cr_assert(down >= DOWN * SECONDS - 1 && down <= DOWN * SECONDS + 1, "%lu down",
+              (unsigned long)down);
+    close_run(run);
+}
+
 /* Bytes of one client in a second, each way. */
 static rates measure_bytes(uint64_t delay_ns)
 {
