@@ -3,11 +3,10 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
-#include "lockstep/common/loader/plugin_statics.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/file_writes.h"
 #include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/mapped_file.h"
@@ -32,8 +31,6 @@ enum {
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
-    WRITES_MAX = 6, /* to variables and files, that are named */
-    SHAPES_MAX = 4096,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -447,145 +444,6 @@ typedef struct copy_result {
     ls_rerun_repeats repeats;
 } copy_result;
 
-/* ---- writes outside the state ---- */
-
-/* Places that write: passes by their numbers, and functions that may only read. */
-enum {
-    BY_HASH = LS_PASSES_MAX,
-    BY_BOT,
-    BY_DRAW,
-};
-
-/* The first write of each place to each variable, and the first one to each file. */
-typedef struct copy_writes {
-    uint32_t count;
-    struct {
-        uint64_t address; /* as the file has it */
-        uint32_t place;
-        char file[LS_NAME_BYTES_MAX]; /* "": it is a variable */
-    } list[WRITES_MAX];
-} copy_writes;
-
-typedef struct watched_run {
-    ls_plugin_statics statics;
-    copy_writes writes;
-} watched_run;
-
-static bool is_noted(const copy_writes *writes, uint64_t address, uint32_t place)
-{
-    for (uint32_t i = 0; i < writes->count; i++) {
-        if (writes->list[i].file[0] == '\0' && writes->list[i].address / 8 == address / 8 &&
-            writes->list[i].place == place) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void note_file(copy_writes *writes, uint32_t place)
-{
-    char file[LS_NAME_BYTES_MAX];
-    bool is_new = ls_file_writes_next(file, sizeof file) && writes->count < WRITES_MAX;
-    for (uint32_t i = 0; i < writes->count && is_new; i++) {
-        is_new = strcmp(writes->list[i].file, file) != 0;
-    }
-    if (is_new) {
-        ls_name_copy(writes->list[writes->count].file, sizeof file, file);
-        writes->list[writes->count++].place = place;
-    }
-}
-
-static void note_writes(watched_run *watched, uint32_t place)
-{
-    uint64_t addresses[WRITES_MAX];
-    copy_writes *writes = &watched->writes;
-    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, WRITES_MAX);
-    for (uint32_t i = 0; i < count && writes->count < WRITES_MAX; i++) {
-        if (!is_noted(writes, addresses[i], place)) {
-            writes->list[writes->count].address = addresses[i];
-            writes->list[writes->count++].place = place;
-        }
-    }
-    note_file(writes, place);
-}
-
-static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
-{
-    pass->run(step);
-    note_writes(user, index);
-}
-
-/* As a program that plays and shows the match calls them behind each tick. */
-static void call_readers(watched_run *watched, const ls_sim_instance *instance)
-{
-    static ls_draw_shape shapes[SHAPES_MAX];
-    static uint8_t bytes[LS_INPUT_BYTES_MAX];
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_sim_config *config = ls_sim_instance_config(instance);
-    const void *state = ls_sim_instance_view(instance);
-    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
-    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
-    if (simulation->hash) {
-        (void)simulation->hash(config, state);
-        note_writes(watched, BY_HASH);
-    }
-    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
-        (void)simulation->bot(config, state, slot, &rng, bytes);
-        note_writes(watched, BY_BOT);
-    }
-    if (simulation->draw) {
-        simulation->draw(config, state, state, 0, &list);
-        note_writes(watched, BY_DRAW);
-    }
-}
-
-static bool run_watched(void)
-{
-    static watched_run watched;
-    const ls_replay_stretch *stretch = &here.order.stretch;
-    const ls_step_watch passes = {run_watched_pass, &watched};
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_tick_inputs inputs;
-    ls_sim_instance *instance = NULL;
-    if (ls_sim_instance_create(here.simulation, &here.order.match.config, ls_allocator_heap(),
-                               &instance, NULL) != LS_OK ||
-        ls_replay_stretch_load(stretch, instance) != LS_OK) {
-        return false;
-    }
-    ls_file_writes_refuse();
-    ls_plugin_statics_begin(&watched.statics, here.order.match.simulation, ls_allocator_heap());
-    while (ls_sim_instance_tick(instance) < stretch->last &&
-           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
-        ls_sim_instance_step_watched(instance, &inputs, &passes);
-        call_readers(&watched, instance);
-    }
-    return ls_rerun_helper_write(&watched.writes, sizeof watched.writes);
-}
-
-static void add_write(ls_rerun_outcome *outcome, const copy_writes *writes, uint32_t index)
-{
-    static const char *const readers[] = {"hash", "bot", "draw"};
-    char variable[LS_NAME_BYTES_MAX] = "without a name";
-    const ls_simulation *simulation = here.simulation;
-    uint64_t address = writes->list[index].address;
-    uint32_t place = writes->list[index].place;
-    bool is_file = writes->list[index].file[0] != '\0';
-    bool is_pass = place < simulation->pass_count;
-    ls_text *out = is_file ? &outcome->files : &outcome->outside;
-    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
-        return; /* the plug-in has written over it */
-    }
-    ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",
-                is_pass ? simulation->passes[place].name : readers[place - BY_HASH]);
-    if (is_file) {
-        ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
-        return;
-    }
-    (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
-    ls_text_add(out, "%svariable %s",
-                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
-}
-
 /* ---- the copies ---- */
 
 static int run_copy(const void *user, int channel)
@@ -594,7 +452,11 @@ static int run_copy(const void *user, int channel)
     ls_text failure = {{0}};
     (void)channel;
     if (*task == COPY_WATCHED) {
-        return run_watched() ? EXIT_OK : EXIT_BAD;
+        ls_rerun_writes writes;
+        return ls_rerun_writes_find(here.simulation, &here.order, &writes) &&
+                       ls_rerun_helper_write(&writes, sizeof writes)
+                   ? EXIT_OK
+                   : EXIT_BAD;
     }
     if (*task == COPY_ALL) {
         run(&failure);
@@ -717,11 +579,9 @@ static bool is_worth_repeating(const ls_rerun_figures *figures)
 
 static void name_writes(const image_process *image, ls_rerun_outcome *outcome)
 {
-    copy_writes writes;
+    ls_rerun_writes writes;
     if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
-        for (uint32_t i = 0; i < LS_MIN(writes.count, (uint32_t)WRITES_MAX); i++) {
-            add_write(outcome, &writes, i);
-        }
+        ls_rerun_writes_name(&writes, here.simulation, &here.order.match, outcome);
     }
 }
 
