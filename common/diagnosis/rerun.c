@@ -485,6 +485,11 @@ const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun)
     return is_done && rerun->pass_state.is_kept ? rerun->pass_state.bytes : NULL;
 }
 
+const uint8_t *ls_rerun_state_before(const ls_rerun *rerun)
+{
+    return rerun->carried;
+}
+
 /* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart, u8 tried, moved:
  * version 0.1.0 had another name for apart, and never knew it. */
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES])

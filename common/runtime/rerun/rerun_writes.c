@@ -2,6 +2,7 @@
 
 #include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/file_writes.h"
+#include "lockstep/common/system/heap.h"
 
 #include <string.h>
 
@@ -89,23 +90,23 @@ static void call_readers(watched_run *watched, const ls_sim_instance *instance)
     }
 }
 
-bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_order *order,
-                          ls_rerun_writes *out)
+bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
+                          const ls_replay_stretch *stretch, ls_rerun_writes *out)
 {
     static watched_run watched;
     const ls_step_watch passes = {run_watched_pass, &watched};
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     ls_sim_instance *instance = NULL;
-    if (ls_sim_instance_create(simulation, &order->match.config, ls_allocator_heap(), &instance,
-                               NULL) != LS_OK ||
-        ls_replay_stretch_load(&order->stretch, instance) != LS_OK) {
+    if (ls_sim_instance_create(simulation, &match->config, ls_allocator_large(), &instance, NULL) !=
+            LS_OK ||
+        ls_replay_stretch_load(stretch, instance) != LS_OK) {
         return false;
     }
     ls_file_writes_refuse();
-    ls_plugin_statics_begin(&watched.statics, order->match.simulation, ls_allocator_heap());
-    while (ls_sim_instance_tick(instance) < order->stretch.last &&
-           ls_replay_stretch_inputs(&order->stretch, instance, slots, &inputs) == LS_OK) {
+    ls_plugin_statics_begin(&watched.statics, match->simulation, ls_allocator_heap());
+    while (ls_sim_instance_tick(instance) < stretch->last &&
+           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
         ls_sim_instance_step_watched(instance, &inputs, &passes);
         call_readers(&watched, instance);
     }

@@ -20,9 +20,9 @@ typedef struct ls_rerun_writes {
     } list[LS_RERUN_WRITES_MAX];
 } ls_rerun_writes;
 
-/* The simulation is that of the order's match, loaded in this process. False: it cannot be run. */
-bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_order *order,
-                          ls_rerun_writes *out);
+/* The simulation is that of the match, loaded in this process. False: it cannot be run. */
+bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
+                          const ls_replay_stretch *stretch, ls_rerun_writes *out);
 
 /* Says in the outcome what writes where. The bytes may be any. */
 void ls_rerun_writes_name(const ls_rerun_writes *writes, const ls_simulation *simulation,
