@@ -282,8 +282,8 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return status;
     }
-    if (rerun->pass_state.pass == LS_PASS_OF_WRITERS) {
-        ls_pass_trace ignored;
+    if (rerun->pass_state.pass == LS_PASS_OF_WRITERS && rerun->state_bytes <= SMALL_BYTES) {
+        ls_pass_trace ignored; /* of a larger state the last step alone is watched */
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &ignored);
     } else {
         ls_step_noise_step(&rerun->noise, instance, inputs);
