@@ -115,7 +115,7 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
         ls_investigations_destroy(all);
         return status;
     }
-    /* What runs leave of the time is for answers. */
+    /* The time that runs leave is for answers. */
     all->reruns = (ls_rerun_share){
         .host = host, .inspector = &all->pool.held[0].inspector, .time_max_ms = time_ms / 5 * 3};
     *out = all;

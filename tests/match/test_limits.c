@@ -238,7 +238,7 @@ static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_
     return count + ls_fields_copy(&ballast, 1, out + count, capacity - LS_MIN(count, capacity));
 }
 
-/* What is asked is not answered, so that all of the time passes. */
+/* The client answers nothing, so that all of the time passes. */
 static void send_no_evidence(void *user, virtual_client *client, ls_channel channel,
                              const uint8_t *bytes, size_t size)
 {
