@@ -782,10 +782,9 @@ static void advance_match(ls_match *match)
         return;
     }
     uint64_t ending_ns = match->now_ns - match->ending_ns;
-    uint64_t looking_ns = match->config.investigation_timeout_ms * LS_NS_PER_MS;
-    bool is_time_up =
-        ending_ns >=
-        (ls_desync_service_is_open(match->desync) ? MATCH_ENDING_NS + looking_ns : MATCH_ENDING_NS);
+    bool is_open = ls_desync_service_is_open(match->desync);
+    uint64_t looking_ns = is_open ? match->config.investigation_timeout_ms * LS_NS_PER_MS : 0;
+    bool is_time_up = ending_ns >= MATCH_ENDING_NS + looking_ns;
     if (!match->has_released_players && (are_all_finished(match) || is_time_up)) {
         release_players(match);
     }
