@@ -175,6 +175,7 @@ static ls_match_config host_config(const bench_memory_match_config *config)
     } else {
         host.sim = bench_pad_config(config->state_bytes, config->players);
     }
+    host.send_rate = config->send_rate;
     host.start_players = config->players - config->late_players;
     host.finds_causes = host.finds_causes && !config->finds_no_causes;
     if (config->hash_interval_ticks > 0) {
