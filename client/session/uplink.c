@@ -9,7 +9,6 @@
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
-    HALF_RATE_INPUTS = 2, /* of one INPUTS */
     PACKETS_PER_FRAME_MAX = 16,
     OVERDUE_MAX = 32, /* inputs that may be made at once to go on with those made before */
     HEARTBEAT_TICKS = 4,
@@ -44,6 +43,7 @@ struct ls_uplink {
     bool is_answer_due;     /* a spectator's: the server has to hear what it lacks */
     uint64_t sent_ns;       /* when that was sent */
     uint64_t first_sent_ns; /* when new inputs were last sent */
+    uint64_t easy_ns;       /* no input has been late from here on */
     bool is_second_due;     /* and are to be sent again half a tick later */
     bool is_paused;         /* the match is */
     bool is_lossy;          /* reason enough to do so at the send rate auto */
@@ -341,6 +341,23 @@ static bool has_change(const ls_uplink *uplink, ls_tick first, ls_tick end)
     return false;
 }
 
+/* Of how many inputs an INPUTS waits for the last. */
+static uint32_t inputs_a_packet(const ls_uplink *uplink)
+{
+    const ls_session *context = uplink->context;
+    return ls_send_rate_ticks(context->offer.send_rate,
+                              !uplink->is_lossy && uplink->figures.loss == 0 &&
+                                  context->now_ns >= uplink->easy_ns,
+                              uplink->sync->config.input_delay_ticks, context->dt_ns);
+}
+
+/* So much of the delay of inputs passes before they leave. */
+static int64_t saved_ns(const ls_uplink *uplink)
+{
+    bool is_saving = uplink->context->offer.send_rate == LS_SEND_SAVING;
+    return is_saving ? (int64_t)((inputs_a_packet(uplink) - 1) * uplink->context->dt_ns) : 0;
+}
+
 static void receive_slack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
@@ -351,10 +368,14 @@ static void receive_slack(ls_uplink *uplink, const ls_ticks_header *header)
         slack_ns = LS_MAX(slack_ns, own_estimate_of_slack(uplink));
     }
     uplink->slack_ns = slack_ns;
+    if (slack_ns < 0) {
+        uplink->easy_ns = uplink->context->now_ns + LS_SEND_EASY_NS;
+    }
     ls_tick tick = header->wanted - 1;
     if (slack_ns < 0 || !is_repeating_changes(uplink) ||
         has_change(uplink, uplink->sync->reported + 1, tick + 1)) {
-        ls_tick_sync_add_slack(uplink->sync, slack_ns, tick, uplink->context->now_ns);
+        ls_tick_sync_add_slack(uplink->sync, slack_ns + saved_ns(uplink), tick,
+                               uplink->context->now_ns);
     } else {
         ls_tick_sync_pass_slack(uplink->sync, tick);
     }
@@ -625,9 +646,7 @@ LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
 static bool has_inputs_to_send(const ls_uplink *uplink)
 {
     ls_tick unsent = uplink->sync->next_input - uplink->sent_end;
-    bool is_enough = uplink->context->offer.send_rate != LS_SEND_HALF ||
-                     unsent >= HALF_RATE_INPUTS || is_held_back(uplink);
-    return unsent > 0 && is_enough;
+    return unsent > 0 && (unsent >= inputs_a_packet(uplink) || is_held_back(uplink));
 }
 
 /* When they are sent a second time: only while the server has not said that they came. */

@@ -139,12 +139,13 @@ static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
     ls_bits_uvar(stream, &offer->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
     ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
     ls_bits_u32(stream, &offer->late_rule, 1);
-    ls_bits_u32(stream, &offer->send_rate, 2);
+    ls_bits_u32(stream, &offer->send_rate, 3);
     u64_field(stream, &offer->match_id);
     bytes_field(stream, offer->secret, sizeof offer->secret);
     ls_bits_bool(stream, &offer->is_spectator);
     ls_bits_bool(stream, &offer->is_running);
-    if (offer->slot >= offer->config.players || offer->match_id == 0) {
+    if (offer->slot >= offer->config.players || offer->match_id == 0 ||
+        offer->send_rate >= LS_SEND_RATE_COUNT) {
         ls_bits_fail(stream);
     }
 }

@@ -37,6 +37,8 @@ typedef enum ls_send_rate {
     LS_SEND_HALF,   /* one for every two ticks */
     LS_SEND_TICK,   /* one a tick */
     LS_SEND_DOUBLE, /* one a tick, and a second one half a tick later */
+    LS_SEND_SAVING, /* as auto, but one for several ticks while inputs are delayed and none is lost
+                     */
     LS_SEND_RATE_COUNT,
 } ls_send_rate;
 

@@ -16,10 +16,32 @@ static inline bool ls_send_rate_is_lossy(bool was_lossy, const ls_link_figures *
     return figures->loss >= (was_lossy ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS);
 }
 
+/* Whether the loss has a say in it. */
+static inline bool ls_send_rate_adapts(uint32_t send_rate)
+{
+    return send_rate == LS_SEND_AUTO || send_rate == LS_SEND_SAVING;
+}
+
+/* Of how many ticks a packet waits for the last. Inputs that are delayed leave so many ticks later
+ * without being late. `is_easy`: no packet was lost on the way by the newest report, and for
+ * LS_SEND_EASY_NS nothing was late. */
+#define LS_SEND_SAVING_NS UINT64_C(67000000)
+#define LS_SEND_EASY_NS UINT64_C(1000000000)
+
+static inline uint32_t ls_send_rate_ticks(uint32_t send_rate, bool is_easy,
+                                          uint32_t input_delay_ticks, uint64_t dt_ns)
+{
+    if (send_rate != LS_SEND_SAVING || !is_easy) {
+        return send_rate == LS_SEND_HALF ? 2 : 1;
+    }
+    uint32_t most = (uint32_t)(LS_SEND_SAVING_NS / dt_ns);
+    return LS_MAX(LS_MIN(most, input_delay_ticks + 1), 1u);
+}
+
 /* Whether a second packet follows half a tick later. */
 static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
 {
-    return send_rate == LS_SEND_DOUBLE || (send_rate == LS_SEND_AUTO && is_lossy);
+    return send_rate == LS_SEND_DOUBLE || (ls_send_rate_adapts(send_rate) && is_lossy);
 }
 
 /* Whether the server then closes the next tick ahead if it can, so that a packet carries it in
@@ -29,7 +51,8 @@ static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
 
 static inline bool ls_send_rate_gets_ahead(uint32_t send_rate, uint32_t loss)
 {
-    return send_rate == LS_SEND_AUTO && loss >= LS_SEND_ONCE_LOSS && loss < LS_SEND_AHEAD_LOSS_END;
+    return ls_send_rate_adapts(send_rate) && loss >= LS_SEND_ONCE_LOSS &&
+           loss < LS_SEND_AHEAD_LOSS_END;
 }
 
 /* Whether it does so on the way up with a changed input alone: a lost one that has not changed is
@@ -37,7 +60,7 @@ static inline bool ls_send_rate_gets_ahead(uint32_t send_rate, uint32_t loss)
 static inline bool ls_send_rate_repeats_changes(uint32_t send_rate, uint32_t late_rule,
                                                 bool is_lossy)
 {
-    return send_rate == LS_SEND_AUTO && late_rule == LS_LATE_REPEAT && is_lossy;
+    return ls_send_rate_adapts(send_rate) && late_rule == LS_LATE_REPEAT && is_lossy;
 }
 
 /* In how many packets each tick goes before its acknowledgement is due. With losses below those

@@ -73,6 +73,9 @@ static void send_all(ls_match *match)
             match->sent.again_ns = second_ns(match);
             loss_most = LS_MAX(loss_most, link->downlink.health.downlink.loss);
         }
+        if (link->downlink.is_losing || link->downlink.health.downlink.loss > 0) {
+            match->sent.easy_ns = match->now_ns + LS_SEND_EASY_NS;
+        }
     }
     match->sent.gets_ahead = ls_send_rate_gets_ahead(match->config.send_rate, loss_most);
 }
@@ -110,8 +113,10 @@ void ls_conduct_answer_moved(ls_match *match, ls_peer_id peer, size_t room_bytes
 static bool is_packet_full(const ls_match *match)
 {
     bool is_last = match->state != LS_MATCH_RUNNING || ls_tick_closer_is_waiting(match->closer);
-    uint32_t ticks = match->config.send_rate == LS_SEND_HALF && !is_last ? 2 : 1;
-    return match->log->next - match->sent.end >= ticks;
+    uint32_t ticks =
+        ls_send_rate_ticks(match->config.send_rate, match->now_ns >= match->sent.easy_ns,
+                           match->config.input_delay_ticks, match->dt_ns);
+    return match->log->next - match->sent.end >= (is_last ? 1 : ticks);
 }
 
 void ls_conduct_send_due(ls_match *match)
@@ -711,6 +716,8 @@ void ls_conduct_close_due(ls_match *match)
     ls_closing_kind kind;
     while ((kind = ls_tick_closer_next(match->closer, &closing)) != LS_CLOSING_NOTHING) {
         if (kind == LS_CLOSING_TICK) {
+            bool is_late = (closing.late_slots | closing.waited_ticks) != 0;
+            match->sent.easy_ns = is_late ? match->now_ns + LS_SEND_EASY_NS : match->sent.easy_ns;
             count_lag(match, &closing);
             continue;
         }

@@ -221,6 +221,70 @@ Test(send_rate, auto_sends_all_ticks_twice_where_packets_in_a_row_are_lost)
     cr_assert_float_eq(closed, SECONDS * TICK_RATE_HZ, 1);
 }
 
+/* A match of clients whose inputs are delayed, by which packets may wait. */
+static virtual_match *start_saving(uint32_t input_delay_ticks)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
+    setup.match.send_rate = LS_SEND_SAVING;
+    setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
+    setup.match.input_delay_ticks = input_delay_ticks;
+    setup.link.delay_ns = 30 * MS;
+    virtual_match *run = match_at(&setup, 120);
+    virtual_match_run(run, 4 * SECOND); /* until both directions are known to lose nothing */
+    return run;
+}
+
+static void check_saving(uint32_t input_delay_ticks, double packets)
+{
+    virtual_match *run = start_saving(input_delay_ticks);
+    uint64_t before = substituted(run);
+    rates seen = measure(run->clients[1]);
+    cr_assert_float_eq(seen.up, packets, 1, "%f up", seen.up);
+    cr_assert_float_eq(seen.down, packets, 1, "%f down", seen.down);
+    cr_assert_eq(substituted(run), before);
+    close_run(run);
+}
+
+Test(send_rate, saving_sends_one_packet_for_the_ticks_that_inputs_are_delayed)
+{
+    check_saving(0, TICK_RATE_HZ);
+    check_saving(1, TICK_RATE_HZ / 2.0);
+    check_saving(3, TICK_RATE_HZ / 4.0);
+    check_saving(20, TICK_RATE_HZ / 4.0); /* 67 ms */
+}
+
+Test(send_rate, saving_is_auto_while_packets_are_lost)
+{
+    virtual_match *run = start_saving(3);
+    const ls_link_config lossy = {.delay_ns = 30 * MS, .loss_ppm = 20000};
+    virtual_client_set_links(run->clients[1], &lossy);
+    virtual_match_run(run, 20 * SECOND);
+    rates seen = measure(run->clients[1]);
+    cr_assert_geq(seen.up, 0.9 * TICK_RATE_HZ, "%f up", seen.up);
+    cr_assert_geq(seen.down, 0.9 * TICK_RATE_HZ, "%f down", seen.down);
+    virtual_client_set_links(run->clients[1], &run->setup.link);
+    virtual_match_run(run, 20 * SECOND);
+    seen = measure(run->clients[1]);
+    cr_assert_float_eq(seen.up, TICK_RATE_HZ / 4.0, 1, "%f up after it", seen.up);
+    cr_assert_float_eq(seen.down, TICK_RATE_HZ / 4.0, 1, "%f down after it", seen.down);
+    close_run(run);
+}
+
+/* The way up becomes longer than the inputs are early. */
+Test(send_rate, saving_ends_with_the_first_late_input)
+{
+    virtual_match *run = start_saving(3);
+    const ls_link_config slow = {.delay_ns = 150 * MS};
+    ls_memory_client_set_links(run->clients[1]->transport, &slow, &run->setup.link);
+    virtual_match_run(run, 250 * MS); /* until they are missing, a way down, and the next input */
+    ls_transport_traffic before = traffic_of(run->clients[1]);
+    virtual_match_run(run, 500 * MS);
+    ls_transport_traffic after = traffic_of(run->clients[1]);
+    cr_assert_geq(after.packets_sent - before.packets_sent, TICK_RATE_HZ / 2 - 1);
+    cr_assert_geq(after.packets_received - before.packets_received, TICK_RATE_HZ / 2 - 8);
+    close_run(run);
+}
+
 /* Bots that press nothing, whose packets are lost on the way up: how many arrive. */
 static double measure_unchanged(ls_late_rule rule, uint64_t *substituted)
 {

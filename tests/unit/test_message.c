@@ -119,7 +119,7 @@ static wire_bits offer_wire(offer_numbers numbers)
     wire_uvar(&wire, numbers.input_delay_ticks);
     wire_uvar(&wire, numbers.timeout_ms);
     wire_u(&wire, numbers.late_rule, 1);
-    wire_u(&wire, numbers.send_rate, 2);
+    wire_u(&wire, numbers.send_rate, 3);
     wire_u(&wire, numbers.match_id, 64);
     for (uint32_t i = 0; i < LS_SECRET_BYTES; i++) {
         wire_u(&wire, 0x5a, 8);

@@ -4,6 +4,7 @@
  * client does; memory stays what it was. I7: what a resumed match goes on from holds every closed
  * tick that any returned client had, unchanged. */
 #include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/tests/lab/faultsim/match_check_parts.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
@@ -83,7 +84,7 @@ static void check_input(match_check *check, ls_tick tick, uint32_t slot, uint64_
 static bool is_closed_ahead(const match_check *check, uint64_t early_ns, uint64_t tolerance_ns)
 {
     uint64_t ahead_ns = match_check_dt_ns(check) / 2;
-    return check->run->setup.match.send_rate == LS_SEND_AUTO &&
+    return ls_send_rate_adapts(check->run->setup.match.send_rate) &&
            early_ns + tolerance_ns >= ahead_ns && early_ns <= ahead_ns + tolerance_ns;
 }
 

@@ -56,7 +56,9 @@ static void draw_match(faultsim_draw *here)
     match->input_delay_ticks = faultsim_draw_pick(here, delays, 5);
     match->timeout_ms = faultsim_draw_pick(here, timeouts, 3);
     match->adapts_input_delay = faultsim_draw_one_in(here, 4);
-    match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_RATE_COUNT);
+    match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_SAVING);
+    bool is_saving = match->send_rate == LS_SEND_HALF && here->scenario->seed % 2 == 0;
+    match->send_rate = is_saving ? LS_SEND_SAVING : match->send_rate;
     match->late_rule = faultsim_draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
     if (here->options->late_rule >= 0) {
         match->late_rule = (ls_late_rule)here->options->late_rule;

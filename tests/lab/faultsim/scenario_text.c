@@ -181,8 +181,9 @@ static void describe_action(writer *out, const faultsim_action *action)
 void faultsim_scenario_describe(const faultsim_scenario *scenario, char *text, size_t capacity)
 {
     static const char *const policies[] = {"report", "drop", "stop"};
-    static const char *const rates[LS_SEND_RATE_COUNT] = {
-        "", ", a packet every two ticks", ", a packet a tick", ", two packets a tick"};
+    static const char *const rates[LS_SEND_RATE_COUNT] = {"", ", a packet every two ticks",
+                                                          ", a packet a tick",
+                                                          ", two packets a tick", ", few packets"};
     const ls_match_config *match = &scenario->setup.match;
     writer out = {text, capacity, 0};
     add(&out,
