@@ -8,7 +8,8 @@
 
 /* ---- TICKS ---- */
 
-#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
+#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS)        /* heartbeat once ticks are closed */
+#define EMPTY_LOBBY_NS (UINT64_C(5) * LS_NS_PER_SECOND) /* for a match of no clients */
 
 /* Returns the first closed tick that did not fit. */
 static ls_tick send_packet(const ls_match *match, uint32_t slot)
@@ -27,6 +28,10 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
     uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
     if (match->state == LS_MATCH_ENDING) {
         heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
+    }
+    if (match->state == LS_MATCH_LOBBY && match->pending.count == 0 &&
+        ls_match_players_here(match) == 0) {
+        return EMPTY_LOBBY_NS;
     }
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return LS_MIN(heartbeat_ns, silence_max_ns);

@@ -97,10 +97,10 @@ static const uint8_t *read_request(size_t *size)
 
 /* ---- surroundings ---- */
 
-static void on_crash(int number)
+static void on_crash(const ls_crash *met)
 {
     uint8_t bytes[LS_RERUN_CRASH_BYTES];
-    ls_rerun_crash crash = {.signal = (uint32_t)number,
+    ls_rerun_crash crash = {.signal = (uint32_t)met->signal_number,
                             .is_in_init = !here.rerun,
                             .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
