@@ -90,6 +90,20 @@ def test_builtins():
     return "hashes compared: " + ", ".join(said)
 
 
+def read_bundles():
+    """A report of a desync has the same words as on Linux, but for the machine it is read on."""
+    stages.build("release", "lockstep-desync")
+    said = []
+    for program in ([LINUX / "lockstep-desync"], [wine(BUILD / "bin" / "lockstep-desync.exe")]):
+        ends_with_desync = ["sh", "-c", '"$@"; test $? -eq 3', "sh", *program]
+        report = run([*ends_with_desync, "explain", "tests/samples/desync.bundle"])
+        said.append([report.partition("\nMachines ")[0],
+                     run([*ends_with_desync, "collect", "tests/samples"])])
+    if said[0] != said[1] or "first pass" not in said[0][0]:
+        raise Failed(f"on Linux:\n{said[0]}\nunder wine:\n{said[1]}")
+    return f"{sum(text.count(chr(10)) for text in said[1])} lines as on Linux"
+
+
 def client():
     return [wine(BUILD / "bin" / "lockstep-client.exe")]
 
@@ -195,6 +209,7 @@ def play(report):
     report.stage("golden values", compare_golden, needs=["libraries"])
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("synctest", test_builtins, needs=["build"])
+    report.stage("desync reader", read_bundles, needs=["build"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
     report.stage("window", show_window, needs=["build"])
