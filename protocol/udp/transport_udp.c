@@ -504,6 +504,9 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
     if (status == LS_NOT_FOUND || status == LS_TIMED_OUT) {
         return status; /* the text says which name */
     }
+    if (status == LS_OK && config->around.wrap) {
+        ground.socket = config->around.wrap(config->around.user, ground.socket);
+    }
     if (status == LS_OK) {
         status = open_server(&ground, &config->sealed, allocator, &made);
     }
