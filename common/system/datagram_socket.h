@@ -69,6 +69,13 @@ struct ls_datagram_socket {
     const ls_datagram_socket_operations *operations;
 };
 
+/* Puts another socket around one, which it takes: what a transport then stands on. All zero: none.
+ */
+typedef struct ls_socket_wrapper {
+    ls_datagram_socket *(*wrap)(void *user, ls_datagram_socket *inner);
+    void *user;
+} ls_socket_wrapper;
+
 static inline void ls_datagram_socket_begin_turn(ls_datagram_socket *socket, uint64_t now_ns)
 {
     socket->operations->begin_turn(socket, now_ns);
