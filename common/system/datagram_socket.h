@@ -67,6 +67,7 @@ typedef struct ls_datagram_socket_operations {
 /* The first member of every implementation. */
 struct ls_datagram_socket {
     const ls_datagram_socket_operations *operations;
+    bool has_moved; /* it sends by another way since the transport has set this to false */
 };
 
 /* Puts another socket around one, which it takes: what a transport then stands on. All zero: none.

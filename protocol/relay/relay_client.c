@@ -13,6 +13,8 @@
 #define JOIN_NS (3 * LS_NS_PER_SECOND) /* a cookie lives longer */
 #define PUNCH_NS (700 * LS_NS_PER_MS)
 #define PROVE_NS (3 * LS_NS_PER_SECOND)
+#define PUNCH_ON_NS (15 * LS_NS_PER_SECOND) /* while the relay carries already */
+#define PUNCH_ON_PERIOD_NS (500 * LS_NS_PER_MS)
 #define SILENCE_NS (1500 * LS_NS_PER_MS) /* of a direct way, until the relay carries again */
 #define TURN_NS (10 * LS_NS_PER_MS)
 
@@ -48,6 +50,7 @@ struct ls_relay_client {
     uint64_t flow; /* 0: none */
     ls_endpoint places[PLACES_MAX];
     uint32_t place_count;
+    bool is_alike; /* server and player have addresses of one kind */
     ls_relay_proof proof;
     bool has_server_key;
     uint8_t server_key[LS_CIPHER_KEY_BYTES];
@@ -55,6 +58,7 @@ struct ls_relay_client {
     ls_endpoint server; /* for the transport */
     bool is_direct;
     ls_endpoint direct;
+    uint64_t punch_ns, punch_until_ns; /* while the relay carries: the next one, and the end */
     uint64_t heard_ns;
     uint32_t unheard; /* datagrams that have left directly since then */
 
@@ -145,6 +149,7 @@ static void tell_way(ls_relay_client *client)
 
 static void finish(ls_relay_client *client, uint64_t now_ns)
 {
+    client->base.has_moved = client->is_ready;
     if (!client->is_ready) {
         client->is_ready = true;
         client->server = client->is_direct ? client->direct : client->places[0];
@@ -152,6 +157,9 @@ static void finish(ls_relay_client *client, uint64_t now_ns)
     }
     client->step = STEP_DONE;
     client->heard_ns = now_ns;
+    client->unheard = 0;
+    client->punch_ns = now_ns + PUNCH_ON_PERIOD_NS;
+    client->punch_until_ns = now_ns + PUNCH_ON_NS;
     tell_way(client);
 }
 
@@ -190,10 +198,10 @@ static void on_joined(ls_relay_client *client, const ls_relay_packet *joined, ui
     client->flow = joined->number;
     client->places[0] = joined->host;
     client->place_count = 1;
+    client->is_alike = ls_endpoint_is_ipv4(&joined->host) == ls_endpoint_is_ipv4(&joined->player);
     if (client->is_ready) {
         finish(client, now_ns);
-    } else if (client->config.avoids_direct ||
-               ls_endpoint_is_ipv4(&joined->host) != ls_endpoint_is_ipv4(&joined->player)) {
+    } else if (client->config.avoids_direct || !client->is_alike) {
         prove(client, now_ns);
     } else {
         go_to(client, STEP_PUNCH, PUNCH_NS, now_ns);
@@ -215,6 +223,9 @@ static void on_proven(ls_relay_client *client, const ls_relay_packet *proven, ui
 /* The server sends from another port to here than to the relay: it is punched there as well. */
 static void note_place(ls_relay_client *client, const ls_endpoint *from)
 {
+    if (client->is_direct) {
+        return;
+    }
     for (uint32_t i = 0; i < client->place_count; i++) {
         if (ls_endpoint_is_equal(&client->places[i], from)) {
             return;
@@ -235,23 +246,31 @@ static void on_punch(ls_relay_client *client, const ls_endpoint *from,
         client->is_direct = true;
         client->direct = *from;
         prove(client, now_ns);
+    } else if (client->step == STEP_DONE && packet->value == 1 && !client->is_direct) {
+        client->is_direct = true;
+        client->direct = *from;
+        finish(client, now_ns);
     } else if (packet->value == 0) {
         punch(client, from, 1);
-        if (client->step == STEP_PUNCH) {
-            note_place(client, from);
-        }
+        note_place(client, from);
     }
 }
 
 /* ---- what is due ---- */
 
+/* Not where the relay reaches the two by different kinds of addresses. */
+static void punch_all(ls_relay_client *client)
+{
+    for (uint32_t i = 0; i < client->place_count && client->is_alike; i++) {
+        punch(client, &client->places[i], 0);
+    }
+}
+
 static void send_due(ls_relay_client *client)
 {
     switch (client->step) {
     case STEP_PUNCH:
-        for (uint32_t i = 0; i < client->place_count; i++) {
-            punch(client, &client->places[i], 0);
-        }
+        punch_all(client);
         break;
     case STEP_ASK:
     case STEP_JOIN:
@@ -287,6 +306,12 @@ static void advance(ls_relay_client *client, uint64_t now_ns)
 {
     if (!client->has_begun) {
         ask(client, now_ns);
+    }
+    bool may_punch = client->step == STEP_DONE && client->is_ready && !client->is_direct &&
+                     !client->config.avoids_direct;
+    if (may_punch && now_ns >= client->punch_ns && now_ns < client->punch_until_ns) {
+        client->punch_ns = now_ns + PUNCH_ON_PERIOD_NS;
+        punch_all(client);
     }
     if (client->step == STEP_DONE && client->is_direct && client->waiting == 0 &&
         client->unheard > UNHEARD_MAX && now_ns > client->heard_ns + SILENCE_NS) {

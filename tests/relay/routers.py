@@ -8,6 +8,7 @@ Exit code 77, with the reason, where namespaces or nftables are not to be had.""
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -168,7 +169,7 @@ def play(folder, homes, started):
     for kind in KINDS:
         servers[kind] = Started(
             folder, f"server {kind}", homes["server", kind], "lockstep-server", "--sim", "arena",
-            "--players", len(KINDS), "--ticks", "60", "--publish", RELAY, "--find", "off",
+            "--players", len(KINDS), "--publish", RELAY, "--find", "off",
             "--identity", folder / f"identity-{kind}", "--bundle-dir", "none")
         started.append(servers[kind])
     for kind in KINDS:
@@ -178,13 +179,16 @@ def play(folder, homes, started):
                                             "lockstep-client", code, "--bot", "1", "--name",
                                             player, "--connect-wait", str(PATIENCE_S))
             started.append(players[kind, player])
+    for (server, player), each in players.items():
+        each.wait_for("the match starts")
+        each.wait_for("server is direct" if is_direct(server, player) else "the relay carries")
+    for each in servers.values():
+        each.process.send_signal(signal.SIGINT)
     for each in (*players.values(), *servers.values()):
         each.expect_end()
-    for (server, player), each in players.items():
-        expected = "direct" if is_direct(server, player) else "the relay carries"
-        ways = [line for line in each.log().split("\n") if f"{RELAY}: " in line]
-        if len(ways) != 1 or not ways[0].endswith(expected):
-            each.fail(f"expected {expected!r} as its only way")
+    for pair, each in players.items():
+        if not is_direct(*pair) and "server is direct" in each.log():
+            each.fail("these routers open no direct way")
     for server in servers.values():
         hashes = {line.rsplit(" ", 1)[1] for each in (*players.values(), server)
                   if each is server or each.name.endswith(f" at {server.name.split(' ')[1]}")

@@ -519,6 +519,32 @@ Test(relay_meeting, the_relay_carries_when_a_direct_way_fails)
     end();
 }
 
+/* The server follows by the sealed layer's challenges, and no packet is lost on the way. */
+Test(relay_meeting, a_match_through_the_relay_goes_directly_as_soon_as_that_is_possible)
+{
+    start(PORT_RESTRICTED, PORT_RESTRICTED);
+    await_registration();
+    server_node.is_cut_from_other = player_node.is_cut_from_other = true;
+    const ls_relay_client_config config = config_of_player();
+    (void)meet(&config);
+    cr_assert_not(ls_relay_client_is_direct(player));
+    connect_player();
+    talk(50);
+    server_node.is_cut_from_other = player_node.is_cut_from_other = false;
+    server_node.mappings[0].reached[server_node.mappings[0].reached_count++] =
+        address(3, player_node.mappings[0].port);
+    talk(100);
+    cr_assert(ls_relay_client_is_direct(player));
+    uint64_t carried = ls_relay_counts_of(relay)->carried;
+    talk(50);
+    turn_for(100);
+    cr_assert_eq(ls_relay_counts_of(relay)->carried, carried);
+    cr_assert_eq(heard_by_player, 200);
+    cr_assert_eq(heard_by_server, 200);
+    cr_assert_eq(disconnects, 0);
+    end();
+}
+
 Test(relay_meeting, a_server_whose_router_changes_its_port_is_registered_anew)
 {
     start(PORT_RESTRICTED, SYMMETRIC);
