@@ -176,24 +176,42 @@ static bool is_at(const ElfW(Sym) * symbol, uint64_t address)
            place - symbol->st_value < symbol->st_size;
 }
 
-static bool copy_name(const ls_plugin_section *names, uint64_t at, char *name, size_t capacity)
+static void copy_plain_name(const char *symbol, char *name, size_t capacity)
 {
-    if (at >= names->size || !memchr(names->bytes + at, '\0', names->size - at)) {
-        return false;
-    }
-    ls_name_copy(name, capacity, names->bytes + at);
+    ls_name_copy(name, capacity, symbol);
     char *dot = strrchr(name, '.');
     if (dot && dot[1 + strspn(dot + 1, "0123456789")] == '\0') {
-        *dot = '\0'; /* gcc's: last.2 */
+        *dot = '\0'; /* gcc's: last.2, or last.lto_priv.0 */
+    }
+    dot = strstr(name, ".lto_priv");
+    if (dot) {
+        *dot = '\0';
     }
     dot = strrchr(name, '.');
     if (dot) {
         memmove(name, dot + 1, strlen(dot)); /* clang's: function.last */
     }
+}
+
+static bool copy_name(const ls_plugin_section *names, uint64_t at, ls_plugin_symbol_reader *reader,
+                      char *name, size_t capacity)
+{
+    if (at >= names->size || !memchr(names->bytes + at, '\0', names->size - at)) {
+        return false;
+    }
+    const char *symbol = names->bytes + at;
+    if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0) {
+        copy_plain_name(symbol, name, capacity);
+    } else if (reader) {
+        reader(name, capacity, symbol);
+    } else {
+        ls_name_copy(name, capacity, symbol);
+    }
     return name[0] != '\0';
 }
 
-bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity)
+bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                            char *name, size_t capacity)
 {
     ls_plugin_contents file;
     bool is_found = false;
@@ -205,7 +223,8 @@ bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size
     for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)) && !is_found; i++) {
         ElfW(Sym) symbol;
         memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        is_found = is_at(&symbol, address) && copy_name(&names, symbol.st_name, name, capacity);
+        is_found =
+            is_at(&symbol, address) && copy_name(&names, symbol.st_name, reader, name, capacity);
     }
     ls_plugin_contents_close(&file);
     return is_found;

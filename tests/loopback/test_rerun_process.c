@@ -309,13 +309,22 @@ Test(rerun_process, a_static_that_comes_back_is_told_from_memory_that_is_not_set
     close_fixture(&here);
 }
 
+typedef struct writing_plugin {
+    const char *plugin;
+    int64_t trap;
+    const char *outside;
+} writing_plugin;
+
+static void expect_writes(const writing_plugin *plugin)
+{
+    fixture here = open_fixture(plugin->plugin, plugin->trap, TIME_MAX_MS);
+    cr_expect_str_eq(run(&here, LS_NO_PASS)->outside.bytes, plugin->outside);
+    close_fixture(&here);
+}
+
 Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
 {
-    static const struct {
-        const char *plugin;
-        int64_t trap;
-        const char *outside;
-    } cases[] = {
+    static const writing_plugin cases[] = {
         {TRAP, TOGGLE, "pass spring writes to the variable calls"},
         {TRAP, 0, ""},
         {"units", 0, ""},
@@ -324,11 +333,20 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
          "warmed, draw writes to the variable frames"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        fixture here = open_fixture(cases[i].plugin, cases[i].trap, TIME_MAX_MS);
-        const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
-        cr_expect_str_eq(outcome->outside.bytes, cases[i].outside);
-        close_fixture(&here);
+        expect_writes(&cases[i]);
     }
+}
+
+Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
+{
+#if !defined(LS_HAS_LIBIBERTY)
+    cr_skip_test("libiberty was not there when this was built");
+#endif
+    expect_writes(&(writing_plugin){
+        .plugin = LS_TEST_PLUGIN_DIR "/warmed_named.so",
+        .outside = "pass count writes to the thread-local variable light::counted, bot writes to "
+                   "the variable light::bot()::warmed, draw writes to the variable "
+                   "light::show::frames"});
 }
 
 #if defined(__linux__) && defined(__x86_64__) && !LS_HAS_THREAD_SANITIZER

@@ -1,7 +1,7 @@
 #include "lockstep/tools/desync/machine_code.h"
 
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/tools/disassembler/disassembler.h"
-#include "lockstep/tools/disassembler/symbol_name.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -222,7 +222,7 @@ static void name_by_symbol(Dwfl_Module *module, uint64_t address, explain_code_l
         dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
     if (function && offset < symbol.st_size) {
         char name[sizeof level->function - sizeof "+0x0123456789abcdef"];
-        symbol_name_read(name, sizeof name, function);
+        ls_symbol_name_read(name, sizeof name, function);
         snprintf(level->function, sizeof level->function, "%s+0x%" PRIx64, name, (uint64_t)offset);
         return;
     }

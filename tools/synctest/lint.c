@@ -3,8 +3,8 @@
 
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_statics.h"
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/system/mapped_file.h"
-#include "lockstep/tools/disassembler/symbol_name.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <elf.h>
@@ -170,7 +170,7 @@ static void lint_call(const elf_object *object, const char *name)
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     add_item(object, &item);
 }
 
@@ -202,7 +202,7 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
                                    .why = counts[i].rule->why,
                                    .instead = counts[i].rule->instead};
         ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
-        symbol_name_read(item.place, sizeof item.place, name);
+        ls_symbol_name_read(item.place, sizeof item.place, name);
         add_item(object, &item);
     }
 }
@@ -238,7 +238,7 @@ static void add_static(const elf_object *object, const char *name, const char *s
                                .topic = "static variable",
                                .why = static_why,
                                .instead = static_instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, section);
     add_item(object, &item);
 }
@@ -262,7 +262,7 @@ static void add_choice(const elf_object *object, const char *name, const char *v
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, variants);
     add_item(object, &item);
 }
@@ -283,7 +283,7 @@ static void lint_choice(const elf_object *object, const symbol_table *table, con
         if (other && strncmp(other, name, size) == 0 && other[size] == '.' &&
             strcmp(other + size, ".resolver") != 0) {
             char variant[SYNCTEST_LINT_NAME_BYTES_MAX];
-            symbol_name_read(variant, sizeof variant, other);
+            ls_symbol_name_read(variant, sizeof variant, other);
             ls_text_add(&variants, "%s%s", variants.bytes[0] ? ", " : "", variant);
             file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? newest : file;
         }
@@ -776,7 +776,7 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const symbol_query *query, G
         const char *found =
             gelf_getsym(data, (int)i, out) ? elf_strptr(elf, header.sh_link, out->st_name) : NULL;
         if (is_wanted(query, out, found)) {
-            symbol_name_read(name, capacity, found);
+            ls_symbol_name_read(name, capacity, found);
             return true;
         }
     }

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
-#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
@@ -42,8 +41,9 @@ typedef struct helper {
     uint64_t states_at; /* in the file that held the request; 0: it came by a pipe */
     ls_rerun_order order;
     const ls_simulation *simulation;
-    ls_rerun *rerun;   /* NULL: not created yet */
-    uint64_t began_ns; /* to run */
+    ls_rerun *rerun;                      /* NULL: not created yet */
+    uint64_t began_ns;                    /* to run */
+    ls_plugin_symbol_reader *read_symbol; /* NULL: names stay as symbols have them */
 } helper;
 
 static helper here;
@@ -51,6 +51,11 @@ static helper here;
 bool ls_rerun_helper_is_asked(int argc, char **argv)
 {
     return argc == 2 && strcmp(argv[1], LS_RERUN_HELPER_ARGUMENT) == 0;
+}
+
+void ls_rerun_helper_read_symbols_by(ls_plugin_symbol_reader *reader)
+{
+    here.read_symbol = reader;
 }
 
 /* ---- the pipe ---- */
@@ -581,7 +586,8 @@ static void add_write(ls_rerun_outcome *outcome, const copy_writes *writes, uint
         ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
         return;
     }
-    (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
+    (void)ls_plugin_statics_name(here.order.match.simulation, address, here.read_symbol, variable,
+                                 sizeof variable);
     ls_text_add(out, "%svariable %s",
                 address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
 }
