@@ -275,6 +275,32 @@ Test(rerun_process, surroundings_that_change_the_result_are_told_from_those_that
     close_fixture(&here);
 }
 
+#if defined(__x86_64__)
+/* A plug-in that asks the processor itself gets the same answers with features off. */
+Test(rerun_process, features_that_a_plug_in_finds_out_itself_are_not_made_equal)
+{
+    static const struct {
+        const char *plugin;
+        bool is_made_equal;
+    } cases[] = {
+        {LS_TEST_PLUGIN_DIR "/own_cpuid.so", false},
+#if defined(__GNUC__) && !defined(__clang__)
+        {LS_TEST_PLUGIN_DIR "/clones.so", true},
+        {LS_TEST_PLUGIN_DIR "/clones_stripped.so", false},
+#endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture here = open_fixture(cases[i].plugin, 0, AMPLE_TIME_MS);
+        uint32_t tried = run(&here, LS_NO_PASS)->figures.tried;
+        uint32_t features = LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES);
+        cr_expect_eq(tried,
+                     cases[i].is_made_equal ? LS_SURROUNDINGS_ALL : LS_SURROUNDINGS_ALL & ~features,
+                     "%s", cases[i].plugin);
+        close_fixture(&here);
+    }
+}
+#endif
+
 #if defined(__GLIBC__) && !LS_HAS_ADDRESS_SANITIZER
 Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
 {

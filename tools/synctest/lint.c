@@ -696,16 +696,26 @@ static void open_needed(object_set *set)
     }
 }
 
+/* The processor that the perturbation cpu shows is not the one that such code finds. */
+static void lint_features(const elf_object *plugin, const ls_plugin_contents *contents)
+{
+    const char *why = ls_plugin_contents_open_features(contents);
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
+                               .name = "cpuid",
+                               .topic = "environment",
+                               .why = why,
+                               .instead = "the perturbation cpu cannot hide that: do the same on "
+                                          "every processor, and keep the names (no -s)"};
+    if (why) {
+        add_item(plugin, &item);
+    }
+}
+
 /* Those that the file tells of, which it does with debug information. */
-static void lint_flags(const elf_object *plugin)
+static void lint_flags(const elf_object *plugin, const ls_plugin_contents *contents)
 {
     ls_text flags = {{0}};
-    ls_plugin_contents contents;
-    if (!ls_plugin_contents_open(plugin->path, &contents)) {
-        return;
-    }
-    ls_plugin_contents_flags(&contents, &flags);
-    ls_plugin_contents_close(&contents);
+    ls_plugin_contents_flags(contents, &flags);
     char *rest = NULL;
     for (char *flag = strtok_r(flags.bytes, " ", &rest); flag; flag = strtok_r(NULL, " ", &rest)) {
         const synctest_lint_rule *rule = synctest_lint_rule_of_flag(flag);
@@ -721,6 +731,16 @@ static void lint_flags(const elf_object *plugin)
     }
 }
 
+static void lint_contents(const elf_object *plugin)
+{
+    ls_plugin_contents contents;
+    if (ls_plugin_contents_open(plugin->path, &contents)) {
+        lint_flags(plugin, &contents);
+        lint_features(plugin, &contents);
+        ls_plugin_contents_close(&contents);
+    }
+}
+
 ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
 {
     object_set *set = calloc(1, sizeof *set);
@@ -732,7 +752,7 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
     ls_status status = open_object(set, path, "", report, why);
     if (status == LS_OK) {
         open_needed(set);
-        lint_flags(&set->list[0]);
+        lint_contents(&set->list[0]);
     }
     for (uint32_t i = 0; i < set->count && status == LS_OK; i++) {
         status = lint_object(&set->list[i], why);
