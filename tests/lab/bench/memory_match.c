@@ -43,7 +43,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 static void on_work(void *user, virtual_work work)
 {
     ls_memory_match *match = user;
-    uint64_t now_ns = bench_now_ns();
+    uint64_t now_ns = match->config.counts_processor_time ? bench_processor_ns() : bench_now_ns();
     if (work == VIRTUAL_WORK_AROUND) {
         uint64_t taken_ns = now_ns - match->since_ns;
         taken_ns = taken_ns > match->clock_cost_ns ? taken_ns - match->clock_cost_ns : 0;
