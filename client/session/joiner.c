@@ -12,8 +12,9 @@
 enum {
     STEPS_AT_FIRST = 64,   /* in a frame */
     STEPS_MAX = 1 << 16,   /* in a frame */
-    PIECES_PER_FRAME = 16, /* of a blob: 1 MiB, about 2 ms */
-    SIZE_BYTES = 4,        /* before each block of a history */
+    PIECES_PER_FRAME = 64, /* of a blob: 4 MiB, about 8 ms */
+    PIECES_PER_FRAME_PLAYING = 16,
+    SIZE_BYTES = 4, /* before each block of a history */
     EVENTS_MAX = LS_EVENT_JOINED | LS_EVENT_LEFT,
 };
 
@@ -441,7 +442,8 @@ static ls_status run_history(ls_joiner *joiner, ls_text *why)
 
 static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
 {
-    ls_blob_receiver_advance(joiner->receiver, PIECES_PER_FRAME);
+    ls_blob_receiver_advance(joiner->receiver,
+                             joiner->is_healing ? PIECES_PER_FRAME_PLAYING : PIECES_PER_FRAME);
     ls_blob_receiver_state state = ls_blob_receiver_state_of(joiner->receiver);
     ls_joiner_acknowledge(joiner);
     if (state == LS_BLOB_FAILED) {

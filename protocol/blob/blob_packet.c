@@ -98,7 +98,7 @@ static void ack_bits(ls_bit_stream *stream, ls_blob_ack *ack)
     ls_bits_u32(stream, &ack->received, 32);
     ls_bits_u32(stream, &ack->newest, 32);
     ls_bits_u32(stream, &ack->hold, 8);
-    ls_bits_uvar(stream, &ack->count, 0, LS_BLOB_WINDOW_PARTS - 1);
+    ls_bits_uvar(stream, &ack->count, 0, LS_BLOB_ACK_PARTS - 1);
     for (uint32_t i = 0; i < ack->count; i++) {
         bool has = (ack->has[i / 8] >> (i % 8) & 1u) != 0;
         ls_bits_bool(stream, &has);

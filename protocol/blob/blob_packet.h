@@ -20,8 +20,10 @@
 /* The stream is cut into parts of this size, fewer bytes in the last one (at least 1). */
 #define LS_BLOB_PART_BYTES 1139u
 
-/* Parts behind the first one missing that may be on their way. */
-#define LS_BLOB_WINDOW_PARTS 1024u
+/* Parts behind the first one missing that may be on their way: what 1 Gbit/s carries in 150 ms. An
+ * acknowledgement tells of fewer, or it would not fit a packet. */
+#define LS_BLOB_WINDOW_PARTS 16384u
+#define LS_BLOB_ACK_PARTS 8192u
 
 #define LS_BLOB_BYTES_MAX LS_STATE_BYTES_MAX
 
@@ -44,8 +46,8 @@ typedef struct ls_blob_ack {
     uint32_t received; /* BLOB_PARTs of this blob, repeated ones too */
     uint32_t newest;   /* highest packet number among them */
     uint32_t hold;     /* time since that one came, as in INPUTS */
-    uint32_t count;    /* parts told of behind `first`: 0 .. LS_BLOB_WINDOW_PARTS - 1 */
-    uint8_t has[LS_BLOB_WINDOW_PARTS / 8]; /* bit i: part first + 1 + i has come */
+    uint32_t count;    /* parts told of behind `first`: 0 .. LS_BLOB_ACK_PARTS - 1 */
+    uint8_t has[LS_BLOB_ACK_PARTS / 8]; /* bit i: part first + 1 + i has come */
 } ls_blob_ack;
 
 /* Write a packet and return its size. */

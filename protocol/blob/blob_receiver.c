@@ -8,23 +8,26 @@
 
 #include <string.h>
 
-/* Parts wait in a ring, each in place index % window, until they are in order; from there they are
- * gathered into a piece, and a whole piece is decompressed to where it belongs. */
+/* Parts wait in a pool until they are in order; from there they are gathered into a piece, and a
+ * whole piece is decompressed to where it belongs. The place that was left last is taken first, so
+ * that of a large window no more memory is touched than parts wait at a time. */
 struct ls_blob_receiver {
     const ls_allocator *allocator;
     ls_decompressor *decompressor;
     uint32_t bytes_max;
-    uint32_t window;     /* parts that the ring holds */
+    uint32_t window;     /* parts that the pool holds */
     uint8_t *raw;        /* [bytes_max] */
-    uint8_t *ring;       /* [window][LS_BLOB_PART_BYTES] */
-    bool *has;           /* [window] */
+    uint8_t *pool;       /* [window][LS_BLOB_PART_BYTES] */
+    uint16_t *places;    /* [window] of part index % window, in the pool, from 1 on; 0: none */
+    uint16_t *free;      /* [window] places */
+    uint32_t free_count; /* of them */
     uint8_t *piece;      /* [LS_BLOB_FRAME_BYTES + LS_BLOB_PIECE_BYTES] */
     uint32_t piece_size; /* of it, gathered */
 
     ls_blob_receiver_state state;
     ls_blob_promise promise;
     uint32_t pieces;   /* decompressed */
-    uint32_t gathered; /* parts that left the ring */
+    uint32_t gathered; /* parts that left the pool */
     uint32_t offset;   /* bytes of part `gathered` that did */
     uint32_t first;    /* part that is missing; gathered <= first <= gathered + window */
     uint32_t end;      /* behind the furthest part that was seen */
@@ -34,6 +37,7 @@ struct ls_blob_receiver {
     uint32_t received;
     uint32_t newest;
     uint64_t newest_ns;
+    uint32_t acks;
     bool wants_ack; /* parts came since the last one */
     uint64_t acked_ns;
 };
@@ -59,11 +63,12 @@ ls_status ls_blob_receiver_create(uint32_t bytes_max, const ls_allocator *alloca
     receiver->window = LS_MIN(parts, LS_BLOB_WINDOW_PARTS);
     receiver->decompressor = ls_decompressor_create(allocator);
     receiver->raw = ls_allocate(allocator, bytes_max);
-    receiver->ring = ls_allocate_array(allocator, receiver->window, LS_BLOB_PART_BYTES);
-    receiver->has = ls_allocate_array(allocator, receiver->window, sizeof receiver->has[0]);
+    receiver->pool = ls_allocate_array(allocator, receiver->window, LS_BLOB_PART_BYTES);
+    receiver->places = ls_allocate_array(allocator, receiver->window, sizeof receiver->places[0]);
+    receiver->free = ls_allocate_array(allocator, receiver->window, sizeof receiver->free[0]);
     receiver->piece = ls_allocate(allocator, LS_BLOB_FRAME_BYTES + LS_BLOB_PIECE_BYTES);
-    if (!receiver->decompressor || !receiver->raw || !receiver->ring || !receiver->has ||
-        !receiver->piece) {
+    if (!receiver->decompressor || !receiver->raw || !receiver->pool || !receiver->places ||
+        !receiver->free || !receiver->piece) {
         ls_blob_receiver_destroy(receiver);
         return LS_NO_MEMORY;
     }
@@ -77,8 +82,9 @@ void ls_blob_receiver_destroy(ls_blob_receiver *receiver)
         return;
     }
     ls_release(receiver->allocator, receiver->piece);
-    ls_release(receiver->allocator, receiver->has);
-    ls_release(receiver->allocator, receiver->ring);
+    ls_release(receiver->allocator, receiver->free);
+    ls_release(receiver->allocator, receiver->places);
+    ls_release(receiver->allocator, receiver->pool);
     ls_release(receiver->allocator, receiver->raw);
     ls_decompressor_destroy(receiver->decompressor);
     ls_release(receiver->allocator, receiver);
@@ -91,7 +97,11 @@ ls_status ls_blob_receiver_start(ls_blob_receiver *receiver, const ls_blob_promi
         promise->bytes > receiver->bytes_max) {
         return LS_MALFORMED;
     }
-    memset(receiver->has, 0, receiver->window * sizeof receiver->has[0]);
+    memset(receiver->places, 0, receiver->window * sizeof receiver->places[0]);
+    for (uint32_t i = 0; i < receiver->window; i++) {
+        receiver->free[i] = (uint16_t)(receiver->window - i);
+    }
+    receiver->free_count = receiver->window;
     receiver->piece_size = 0;
     receiver->state = LS_BLOB_RECEIVING;
     receiver->promise = *promise;
@@ -103,8 +113,9 @@ ls_status ls_blob_receiver_start(ls_blob_receiver *receiver, const ls_blob_promi
     receiver->has_last = false;
     receiver->received = 0;
     receiver->newest = 0;
+    receiver->acks = 0;
     receiver->wants_ack = false;
-    receiver->acked_ns = now_ns;
+    receiver->acked_ns = now_ns - LS_MIN(LS_BLOB_ACK_FIRST_NS, now_ns);
     return LS_OK;
 }
 
@@ -113,6 +124,7 @@ void ls_blob_receiver_go_on(ls_blob_receiver *receiver, uint32_t number, uint64_
     receiver->promise.number = number;
     receiver->received = 0;
     receiver->newest = 0;
+    receiver->acks = 0;
     receiver->wants_ack = true;
     receiver->acked_ns = now_ns - LS_MIN(LS_BLOB_ACK_NS, now_ns);
 }
@@ -155,10 +167,16 @@ static void note_arrival(ls_blob_receiver *receiver, const ls_blob_part *part, u
     }
 }
 
+static uint8_t *held(const ls_blob_receiver *receiver, uint32_t index)
+{
+    size_t place = receiver->places[index % receiver->window] - 1u;
+    return receiver->pool + place * LS_BLOB_PART_BYTES;
+}
+
 static bool is_held(const ls_blob_receiver *receiver, uint32_t index)
 {
     return index >= receiver->gathered && index - receiver->gathered < receiver->window &&
-           receiver->has[index % receiver->window];
+           receiver->places[index % receiver->window] != 0;
 }
 
 static ls_status store(ls_blob_receiver *receiver, const ls_blob_part *part)
@@ -169,9 +187,8 @@ static ls_status store(ls_blob_receiver *receiver, const ls_blob_part *part)
     if (part->index - receiver->gathered >= receiver->window) {
         return LS_FUTURE;
     }
-    uint32_t place = part->index % receiver->window;
-    memcpy(receiver->ring + (size_t)place * LS_BLOB_PART_BYTES, part->bytes, part->size);
-    receiver->has[place] = true;
+    receiver->places[part->index % receiver->window] = receiver->free[--receiver->free_count];
+    memcpy(held(receiver, part->index), part->bytes, part->size);
     while (is_held(receiver, receiver->first)) {
         receiver->first++;
     }
@@ -210,21 +227,22 @@ static bool is_at_end(const ls_blob_receiver *receiver)
     return receiver->has_last && receiver->gathered == receiver->end;
 }
 
-/* Moves bytes that are in order from the ring into the piece, until that has `wanted`. */
+/* Moves bytes that are in order from the pool into the piece, until that has `wanted`. */
 static bool gather(ls_blob_receiver *receiver, uint32_t wanted)
 {
     while (receiver->piece_size < wanted && receiver->gathered < receiver->first) {
-        uint32_t place = receiver->gathered % receiver->window;
         bool is_last = receiver->has_last && receiver->gathered + 1 == receiver->end;
         uint32_t left = (is_last ? receiver->last_size : LS_BLOB_PART_BYTES) - receiver->offset;
         uint32_t open = wanted - receiver->piece_size;
         uint32_t taken = LS_MIN(left, open);
         memcpy(receiver->piece + receiver->piece_size,
-               receiver->ring + (size_t)place * LS_BLOB_PART_BYTES + receiver->offset, taken);
+               held(receiver, receiver->gathered) + receiver->offset, taken);
         receiver->piece_size += taken;
         receiver->offset += taken;
         if (taken == left) {
-            receiver->has[place] = false;
+            uint16_t *place = &receiver->places[receiver->gathered % receiver->window];
+            receiver->free[receiver->free_count++] = *place;
+            *place = 0;
             receiver->gathered++;
             receiver->offset = 0;
         }
@@ -294,7 +312,7 @@ bool ls_blob_receiver_advance(ls_blob_receiver *receiver, uint32_t pieces)
 
 static void report_later_parts(const ls_blob_receiver *receiver, ls_blob_ack *ack)
 {
-    for (uint32_t i = 0; i < LS_BLOB_WINDOW_PARTS - 1; i++) {
+    for (uint32_t i = 0; i < LS_BLOB_ACK_PARTS - 1; i++) {
         uint32_t index = receiver->first + 1 + i;
         if (index >= receiver->end) {
             break;
@@ -321,6 +339,7 @@ size_t ls_blob_receiver_next(ls_blob_receiver *receiver, uint64_t now_ns,
         .hold = has_any ? ls_hold_from_ns(now_ns - receiver->newest_ns) : LS_HOLD_NONE,
     };
     report_later_parts(receiver, &ack);
+    receiver->acks++;
     receiver->wants_ack = false;
     receiver->acked_ns = now_ns;
     return ls_blob_ack_write(&ack, bytes);
@@ -330,7 +349,8 @@ uint64_t ls_blob_receiver_next_ns(const ls_blob_receiver *receiver)
 {
     bool is_open = receiver->state == LS_BLOB_RECEIVING || receiver->state == LS_BLOB_COMPLETE;
     if (is_open && receiver->wants_ack) {
-        return receiver->acked_ns + LS_BLOB_ACK_NS;
+        bool is_early = receiver->acks < LS_BLOB_ACKS_FIRST;
+        return receiver->acked_ns + (is_early ? LS_BLOB_ACK_FIRST_NS : LS_BLOB_ACK_NS);
     }
     bool is_all_there = receiver->has_last && receiver->first == receiver->end;
     if (receiver->state == LS_BLOB_RECEIVING && !is_all_there) {

@@ -9,7 +9,9 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/blob/blob_packet.h"
 
-#define LS_BLOB_ACK_NS (10 * LS_NS_PER_MS) /* between two while parts arrive */
+#define LS_BLOB_ACK_NS (10 * LS_NS_PER_MS)      /* between two while parts arrive */
+#define LS_BLOB_ACK_FIRST_NS (2 * LS_NS_PER_MS) /* likewise of the first LS_BLOB_ACKS_FIRST */
+#define LS_BLOB_ACKS_FIRST 64u
 #define LS_BLOB_ACK_IDLE_NS                                                                        \
     (100 * LS_NS_PER_MS) /* while something is missing and nothing comes                           \
                           */
@@ -23,8 +25,9 @@ typedef enum ls_blob_receiver_state {
 
 typedef struct ls_blob_receiver ls_blob_receiver;
 
-/* Room for strings of up to `bytes_max` (1 .. LS_BLOB_BYTES_MAX): takes that, up to 1.3 MB for
- * parts that came out of order, and 0.2 MB. NO_MEMORY. */
+/* Room for strings of up to `bytes_max` (1 .. LS_BLOB_BYTES_MAX): takes that, 0.3 MB, and as much
+ * again, up to 19 MB, for parts that came out of order, of which it touches what they need.
+ * NO_MEMORY. */
 ls_status ls_blob_receiver_create(uint32_t bytes_max, const ls_allocator *allocator,
                                   ls_blob_receiver **out);
 void ls_blob_receiver_destroy(ls_blob_receiver *receiver);

@@ -10,21 +10,27 @@
  * once a round trip by how much longer than at its shortest that round trip was. The difference is
  * the queue that the stream makes, behind which the ticks of a match would wait; the window is made
  * so large that the queue stays at what QUEUE_NS and one packet take (after LEDBAT, RFC 6817, and
- * FAST TCP). Loss that has nothing to do with the window changes nothing, so a link that loses a
- * fifth of all packets is used as it can be. Loss that does is that of a short queue, which is full
- * before it shows in the round trip. */
+ * FAST TCP). At first the window leaves at once, as a train of packets, and how far apart they come
+ * says what the link carries: so the window is as large as the link after three or four round
+ * trips, and no train makes a longer queue than the link takes to carry it. Loss that has nothing
+ * to do with the window changes nothing, so a link that loses a fifth of all packets is used as it
+ * can be. Loss that does is that of a short queue, which is full before it shows in the round trip.
+ */
 enum {
-    START_PACKETS = 4, /* on their way at first (RFC 3390) */
+    START_PACKETS = 10, /* on their way at first (RFC 6928) */
     LEAST_PACKETS = 2,
     START_SAMPLES = 3,       /* of the round trip, before a queue is believed */
+    TRAIN_GROWTH = 16,       /* of one train to the next at most: a link may let some packets by */
     GROWTH_SHARE = 8,        /* of the window, more after a round trip at most */
+    CLEAR_ROUNDS_MAX = 3,    /* without a queue, before it grows twice as fast */
     GROWTH_SHARE_LOSSY = 64, /* likewise, where more was lost by a larger one */
     LOSS_PACKETS = 64,       /* of which the loss is judged at least */
     LOSS_JUDGEMENTS = 16,    /* of which the least is the link's own */
     PERMILLE = 1000,
     LOSS_PERMILLE = 100, /* beyond twice the usual loss: too much */
     HEADER_BYTES_MAX = 256,
-    SAMPLE_SHARE = 8, /* of a sample in the smoothed round trip (RFC 6298) */
+    WINDOW_PARTS_MIN = 64, /* so that the packets of a small blob fit that are sent again */
+    SAMPLE_SHARE = 8,      /* of a sample in the smoothed round trip (RFC 6298) */
     DEVIATION_SHARE = 4,
     DEVIATIONS = 4,
     ORDER_SHARE = 8, /* of a round trip: a packet that so much later ones overtook was lost */
@@ -33,6 +39,8 @@ enum {
 };
 
 static const uint64_t QUEUE_NS = 25 * LS_NS_PER_MS;
+static const uint64_t BURST_NS = LS_NS_PER_MS / 2;
+static const uint64_t SPREAD_NS = LS_NS_PER_MS / 2;        /* twice what `hold` can show */
 static const uint64_t SHORTEST_NS = 10 * LS_NS_PER_SECOND; /* of so long: the link may change */
 static const uint64_t RTT_UNKNOWN_NS = 200 * LS_NS_PER_MS;
 static const uint64_t RTT_MAX_NS = 10 * LS_NS_PER_SECOND;
@@ -46,9 +54,10 @@ typedef enum part_state {
     PART_ACKED,
 } part_state;
 
-/* A part that was sent. */
+/* A part that was sent, and a packet, in rings of as many. */
 typedef struct flight {
     uint64_t sent_ns;
+    uint64_t packet_ns; /* when packet n was sent, in place n % window_parts */
     part_state state;
 } flight;
 
@@ -58,6 +67,17 @@ typedef struct arrivals {
     uint32_t received;
 } arrivals;
 
+/* Packets that left at once. */
+typedef struct train {
+    uint32_t first;
+    uint32_t end;
+    uint32_t received; /* before it */
+    arrivals begun;    /* when the first of it, and the newest, came; nothing sent: none has */
+    arrivals last;
+    uint64_t begun_ns;
+    uint64_t last_ns;
+} train;
+
 struct ls_blob_sender {
     const ls_allocator *allocator;
     ls_blob_sender_config config;
@@ -65,17 +85,18 @@ struct ls_blob_sender {
     uint32_t number;
     bool expects_held; /* parts that were not sent here may be acknowledged */
 
-    uint32_t first;                       /* part that is not acknowledged */
-    uint32_t next;                        /* part that was never sent */
-    flight flights[LS_BLOB_WINDOW_PARTS]; /* part p of first .. next - 1 in place p % that */
-    uint32_t flying;                      /* of them SENT */
-    uint32_t lost;                        /* of them LOST */
-    uint32_t acked;                       /* of all parts */
+    uint32_t first;     /* part that is not acknowledged */
+    uint32_t next;      /* part that was never sent */
+    uint32_t flying;    /* of them SENT */
+    uint32_t lost;      /* of them LOST */
+    uint32_t lost_from; /* none before this part is */
+    uint32_t acked;     /* of all parts */
     uint32_t packets;
-    uint64_t packet_ns[LS_BLOB_WINDOW_PARTS]; /* when the newest were sent, by their number */
 
-    uint64_t window;   /* bytes on their way at most, headers counted */
-    bool is_starting;  /* the window doubles until the queue, or loss, shows */
+    uint64_t window;  /* bytes on their way at most, headers counted */
+    bool is_starting; /* the window grows with each train until the link, or loss, shows */
+    train train;
+    uint64_t shown;    /* window, by the train before; 0: none */
     bool is_limited;   /* by the window, in this round */
     uint64_t paced_ns; /* when, at this rate, all that was sent will have left */
 
@@ -97,6 +118,7 @@ struct ls_blob_sender {
     uint32_t least_loss[2]; /* of these LOSS_JUDGEMENTS, and of those before */
     uint32_t judgements;
     uint32_t growth_share; /* of the window, more after a round trip at most */
+    uint32_t clear_rounds; /* without a queue, one after the other */
     uint32_t order_shares; /* of ORDER_SHARE that later packets may be ahead by */
     uint32_t doubled;      /* packets that came for parts which had come */
     uint64_t heard_ns;     /* something new was acknowledged, sent after a pause, or given up */
@@ -104,6 +126,9 @@ struct ls_blob_sender {
 
     uint32_t repeated;
     uint64_t bytes;
+
+    uint32_t window_parts;
+    flight flights[]; /* window_parts: part p of first .. next - 1 in place p % that */
 };
 
 /* ---- create ---- */
@@ -115,6 +140,7 @@ ls_blob_sender_config ls_blob_sender_config_default(void)
         .header_bytes = 40,
         .burst_packets = 4,
         .tick_ns = LS_NS_PER_SECOND / 60,
+        .blob_bytes_max = LS_BLOB_BYTES_MAX,
     };
 }
 
@@ -128,6 +154,7 @@ ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_te
         {"header_bytes", config->header_bytes, 0, HEADER_BYTES_MAX},
         {"burst_packets", config->burst_packets, 1, LS_BLOB_BURST_PACKETS_MAX},
         {"tick_ns", config->tick_ns, 0, LS_NS_PER_SECOND},
+        {"blob_bytes_max", config->blob_bytes_max, 1, LS_BLOB_BYTES_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max) {
@@ -143,12 +170,17 @@ ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_al
                                 ls_blob_sender **out)
 {
     LS_ASSERT(ls_blob_sender_config_check(config, NULL) == LS_OK);
-    ls_blob_sender *sender = ls_allocate(allocator, sizeof *sender);
+    uint32_t stream_bytes = ls_blob_stream_bytes_max(config->blob_bytes_max);
+    uint32_t parts = LS_MAX(stream_bytes / LS_BLOB_PART_BYTES + 1, WINDOW_PARTS_MIN);
+    parts = LS_MIN(parts, LS_BLOB_WINDOW_PARTS);
+    ls_blob_sender *sender =
+        ls_allocate(allocator, sizeof *sender + parts * sizeof sender->flights[0]);
     if (!sender) {
         return LS_NO_MEMORY;
     }
     sender->allocator = allocator;
     sender->config = *config;
+    sender->window_parts = parts;
     *out = sender;
     return LS_OK;
 }
@@ -170,7 +202,7 @@ static uint64_t packet_bytes(const ls_blob_sender *sender)
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
                           uint64_t now_ns)
 {
-    LS_ASSERT(number <= UINT8_MAX);
+    LS_ASSERT(number <= UINT8_MAX && ls_blob_bytes(blob) <= sender->config.blob_bytes_max);
     ls_blob_sender_stop(sender);
     ls_blob_add_user(blob);
     *sender = (ls_blob_sender){
@@ -180,6 +212,7 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
         .number = number,
         .window = START_PACKETS * packet_bytes(sender),
         .is_starting = true,
+        .train.end = START_PACKETS,
         .paced_ns = now_ns,
         .rtt_ns = rtt_ns > 0 ? LS_MIN(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS,
         .has_rtt = rtt_ns > 0,
@@ -189,6 +222,7 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
         .order_shares = 1,
         .growth_share = GROWTH_SHARE,
         .heard_ns = now_ns,
+        .window_parts = sender->window_parts,
     };
     sender->deviation_ns = sender->rtt_ns / (2 * DEVIATION_SHARE);
 }
@@ -220,12 +254,13 @@ static uint64_t shortest_rtt_ns(const ls_blob_sender *sender)
 }
 
 /* Bytes a second that leave: a little more than the window would make of itself, so that the window
- * is the limit, and twice as many while it doubles. */
+ * is the limit; all that are allowed while trains do. */
 static uint64_t pace(const ls_blob_sender *sender)
 {
-    uint64_t window = sender->is_starting ? 2 * sender->window : sender->window / 4 * 5;
+    uint64_t window = sender->window / 4 * 5;
     uint64_t rate = window * LS_NS_PER_SECOND / LS_MAX(sender->rtt_ns, LS_NS_PER_MS);
-    return LS_MIN(rate, sender->config.bytes_per_second);
+    return sender->is_starting ? sender->config.bytes_per_second
+                               : LS_MIN(rate, sender->config.bytes_per_second);
 }
 
 static uint64_t travel_ns(const ls_blob_sender *sender, uint64_t bytes)
@@ -233,12 +268,27 @@ static uint64_t travel_ns(const ls_blob_sender *sender, uint64_t bytes)
     return bytes * LS_NS_PER_SECOND / pace(sender);
 }
 
+static uint64_t earlier_ns(uint64_t ns, uint64_t by_ns)
+{
+    return ns - LS_MIN(by_ns, ns);
+}
+
 /* When the pace allows another packet: that many may leave at once as a burst has. */
 static uint64_t allowed_ns(const ls_blob_sender *sender)
 {
-    uint64_t burst_ns =
-        (sender->config.burst_packets - 1) * travel_ns(sender, packet_bytes(sender));
-    return sender->paced_ns > burst_ns ? sender->paced_ns - burst_ns : 0;
+    uint64_t packet_ns = travel_ns(sender, packet_bytes(sender));
+    uint64_t least_ns = (sender->config.burst_packets - 1) * packet_ns;
+    uint64_t most_ns = (LS_BLOB_BURST_PACKETS_MAX - 1) * packet_ns;
+    return earlier_ns(sender->paced_ns, LS_MAX(least_ns, LS_MIN(most_ns, BURST_NS)));
+}
+
+/* When a burst is worth a call: where packets leave faster than one in a quarter of a millisecond
+ * several do. */
+static uint64_t burst_ns(const ls_blob_sender *sender)
+{
+    uint64_t half_ns = earlier_ns(sender->paced_ns, BURST_NS / 2);
+    uint64_t packet_ns = travel_ns(sender, packet_bytes(sender));
+    return packet_ns < BURST_NS / 4 ? LS_MAX(half_ns, allowed_ns(sender)) : allowed_ns(sender);
 }
 
 static bool is_window_full(const ls_blob_sender *sender)
@@ -253,15 +303,30 @@ static bool is_window_full(const ls_blob_sender *sender)
 static void set_window(ls_blob_sender *sender, uint64_t window)
 {
     uint64_t least = LEAST_PACKETS * packet_bytes(sender);
-    uint64_t most = LS_BLOB_WINDOW_PARTS * packet_bytes(sender);
+    uint64_t most = sender->window_parts * packet_bytes(sender);
     sender->window = LS_MAX(LS_MIN(window, most), least);
+}
+
+static void begin_train(ls_blob_sender *sender, uint64_t window)
+{
+    set_window(sender, window);
+    uint32_t packets = (uint32_t)(sender->window / packet_bytes(sender));
+    uint32_t more = packets > sender->flying ? packets - sender->flying : 1;
+    sender->train = (train){.first = sender->packets,
+                            .end = sender->packets + more,
+                            .received = sender->heard.received};
 }
 
 /* ---- parts ---- */
 
 static flight *flight_of(ls_blob_sender *sender, uint32_t index)
 {
-    return &sender->flights[index % LS_BLOB_WINDOW_PARTS];
+    return &sender->flights[index % sender->window_parts];
+}
+
+static uint64_t sent_ns_of(const ls_blob_sender *sender, uint32_t packet)
+{
+    return sender->flights[packet % sender->window_parts].packet_ns;
 }
 
 static void set_part(ls_blob_sender *sender, uint32_t index, part_state state)
@@ -273,6 +338,9 @@ static void set_part(ls_blob_sender *sender, uint32_t index, part_state state)
     sender->lost += state == PART_LOST;
     sender->acked += state == PART_ACKED && before != PART_ACKED;
     flight_of(sender, index)->state = state;
+    if (state == PART_LOST) {
+        sender->lost_from = LS_MIN(sender->lost_from, index);
+    }
 }
 
 /* When so long nothing new was acknowledged the packets on their way were lost, and perhaps the
@@ -298,7 +366,7 @@ static void note_silence(ls_blob_sender *sender, uint64_t now_ns)
     sender->heard_ns = now_ns;
     if (sender->backoffs > 0) {
         sender->is_starting = true;
-        set_window(sender, 0);
+        begin_train(sender, 0);
     }
     sender->backoffs = LS_MIN(sender->backoffs + 1, BACKOFFS_MAX);
 }
@@ -306,7 +374,7 @@ static void note_silence(ls_blob_sender *sender, uint64_t now_ns)
 static bool has_part_to_send(const ls_blob_sender *sender)
 {
     return sender->lost > 0 || (sender->next < ls_blob_part_count(sender->blob) &&
-                                sender->next - sender->first < LS_BLOB_WINDOW_PARTS);
+                                sender->next - sender->first < sender->window_parts);
 }
 
 static uint32_t next_part(ls_blob_sender *sender)
@@ -316,10 +384,11 @@ static uint32_t next_part(ls_blob_sender *sender)
         sender->lost++;
         return sender->next++;
     }
-    uint32_t index = sender->first;
+    uint32_t index = LS_MAX(sender->first, sender->lost_from);
     while (flight_of(sender, index)->state != PART_LOST) {
         index++;
     }
+    sender->lost_from = index + 1;
     sender->repeated++;
     return index;
 }
@@ -335,7 +404,7 @@ static size_t send(ls_blob_sender *sender, uint32_t index, uint64_t now_ns, uint
     }
     set_part(sender, index, PART_SENT);
     flight_of(sender, index)->sent_ns = now_ns;
-    sender->packet_ns[sender->packets % LS_BLOB_WINDOW_PARTS] = now_ns;
+    sender->flights[sender->packets % sender->window_parts].packet_ns = now_ns;
     sender->packets++;
     sender->paced_ns =
         LS_MAX(sender->paced_ns, now_ns) + travel_ns(sender, size + sender->config.header_bytes);
@@ -357,6 +426,12 @@ size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
     return send(sender, next_part(sender), now_ns, bytes);
 }
 
+bool ls_blob_sender_is_starved(const ls_blob_sender *sender)
+{
+    return sender->blob && !ls_blob_is_compressed(sender->blob) && !has_part_to_send(sender) &&
+           !is_window_full(sender);
+}
+
 uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
 {
     if (!ls_blob_sender_is_busy(sender)) {
@@ -364,7 +439,7 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
     }
     uint64_t silent = sender->flying > 0 ? silent_ns(sender) : UINT64_MAX;
     bool can_send = has_part_to_send(sender) && !is_window_full(sender);
-    return can_send ? LS_MIN(allowed_ns(sender), silent) : silent;
+    return can_send ? LS_MIN(burst_ns(sender), silent) : silent;
 }
 
 /* ---- acknowledgements ---- */
@@ -404,9 +479,10 @@ static void note_held(ls_blob_sender *sender, const ls_blob_ack *ack)
         sender->next = ack->first;
     }
     for (; sender->next < end; sender->next++) {
-        *flight_of(sender, sender->next) = (flight){.state = PART_LOST};
+        flight_of(sender, sender->next)->state = PART_LOST;
         sender->lost++;
     }
+    sender->lost_from = sender->first;
 }
 
 static void ack_parts(ls_blob_sender *sender, const ls_blob_ack *ack)
@@ -432,11 +508,12 @@ static void find_losses(ls_blob_sender *sender)
     uint32_t newest = sender->heard.sent - 1;
     uint64_t share_ns = sender->rtt_ns / ORDER_SHARE;
     uint64_t spare_ns = LS_MAX(share_ns, ORDER_NS) * sender->order_shares;
-    uint64_t newest_ns = sender->packet_ns[newest % LS_BLOB_WINDOW_PARTS];
-    if (sender->packets - newest > LS_BLOB_WINDOW_PARTS) {
+    uint64_t newest_ns = sent_ns_of(sender, newest);
+    if (sender->packets - newest > sender->window_parts) {
         return;
     }
-    for (uint32_t index = sender->first; index < sender->next; index++) {
+    uint32_t end = LS_MIN(sender->next, sender->first + LS_BLOB_ACK_PARTS); /* told of */
+    for (uint32_t index = sender->first; index < end; index++) {
         const flight *sent = flight_of(sender, index);
         if (sent->state == PART_SENT && sent->sent_ns + spare_ns < newest_ns) {
             set_part(sender, index, PART_LOST);
@@ -447,8 +524,8 @@ static void find_losses(ls_blob_sender *sender)
 static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
 {
     uint64_t hold_ns = ack->hold * LS_HOLD_UNIT_NS;
-    uint64_t sent_ns = sender->packet_ns[ack->newest % LS_BLOB_WINDOW_PARTS];
-    bool is_known = sender->packets - ack->newest <= LS_BLOB_WINDOW_PARTS;
+    uint64_t sent_ns = sent_ns_of(sender, ack->newest);
+    bool is_known = sender->packets - ack->newest <= sender->window_parts;
     if (!is_known || ack->hold == LS_HOLD_NONE || now_ns < sent_ns + hold_ns) {
         return;
     }
@@ -468,6 +545,84 @@ static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t
     sender->deviation_ns += distance_ns / DEVIATION_SHARE;
     sender->rtt_ns -= sender->rtt_ns / SAMPLE_SHARE;
     sender->rtt_ns += sample_ns / SAMPLE_SHARE;
+}
+
+/* ---- trains ---- */
+
+/* Notes when packets of the train came, as far as the receiver's word tells. */
+static void note_train_arrivals(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
+{
+    train *its = &sender->train;
+    bool is_of_it = ack->newest >= its->first && ack->newest < its->end;
+    if (is_of_it && ack->hold != LS_HOLD_NONE) {
+        its->last = sender->heard;
+        its->last_ns = now_ns - ack->hold * LS_HOLD_UNIT_NS;
+        if (its->begun.sent == 0) {
+            its->begun = its->last;
+            its->begun_ns = its->last_ns;
+        }
+    }
+}
+
+static uint64_t left_ns(const ls_blob_sender *sender)
+{
+    return sent_ns_of(sender, sender->train.last.sent - 1) -
+           sent_ns_of(sender, sender->train.begun.sent - 1);
+}
+
+/* Little can be said of a train of which little was seen, or that did not leave at once. */
+static bool is_seen(const ls_blob_sender *sender)
+{
+    const train *its = &sender->train;
+    return its->last.received - its->begun.received >= (its->end - its->first + 1) / 2 &&
+           left_ns(sender) < shortest_rtt_ns(sender) / 4;
+}
+
+/* The window of a link that carries this train as it came; 0: it came as it left. */
+static uint64_t window_shown(const ls_blob_sender *sender)
+{
+    const train *its = &sender->train;
+    uint64_t bytes = (its->last.received - its->begun.received) * packet_bytes(sender);
+    uint64_t spread_ns = its->last_ns - LS_MIN(its->begun_ns, its->last_ns);
+    return spread_ns > left_ns(sender) / 4 * 5 + SPREAD_NS
+               ? bytes * (shortest_rtt_ns(sender) + QUEUE_NS / 2) / spread_ns
+               : 0;
+}
+
+/* Two trains that show the same are right, or one for whose double a link is too slow; noise in
+ * when packets come is smaller against a larger train. Until then the next one is as large as
+ * leaves a queue of QUEUE_NS. */
+static void judge_train(ls_blob_sender *sender)
+{
+    uint64_t window = sender->window;
+    uint64_t before = sender->shown;
+    bool has_been_seen = is_seen(sender);
+    uint64_t shown = has_been_seen ? window_shown(sender) : 0;
+    uint64_t difference = LS_MAX(shown, before) - LS_MIN(shown, before);
+    bool is_equal = shown <= TRAIN_GROWTH * window && difference <= shown / 4;
+    sender->shown = shown;
+    sender->is_starting = shown == 0 || (shown >= 2 * window && !is_equal);
+    if (sender->is_starting) {
+        uint64_t base_ns = shortest_rtt_ns(sender) + QUEUE_NS / 2;
+        uint64_t most = shown > 0 ? shown * QUEUE_NS / base_ns : UINT64_MAX;
+        uint64_t came = (sender->heard.received - sender->train.received) * packet_bytes(sender);
+        uint64_t least = window + LS_MIN(came, window);
+        shown = LS_MAX(LS_MIN(has_been_seen ? TRAIN_GROWTH * window : 0, most), least);
+    }
+    begin_train(sender, shown);
+}
+
+/* One that is not limited by the window tells nothing about a larger one. */
+static void note_train(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
+{
+    note_train_arrivals(sender, ack, now_ns);
+    if (ack->newest + 1 >= sender->train.end && sender->has_rtt) {
+        if (sender->is_limited) {
+            judge_train(sender);
+        } else {
+            begin_train(sender, sender->window);
+        }
+    }
 }
 
 /* The shortest round trip of long ago may be that of another way. It shows anew once the queue of
@@ -518,6 +673,7 @@ static void begin_trial(ls_blob_sender *sender, uint32_t loss)
 {
     sender->loss = loss;
     sender->is_starting = false;
+    sender->clear_rounds = 0;
     sender->tried_window = sender->window;
     set_window(sender, sender->window / 2);
 }
@@ -560,6 +716,18 @@ static uint64_t wanted_queue_ns(const ls_blob_sender *sender)
     return QUEUE_NS + sender->round_ns * packet_bytes(sender) / sender->window;
 }
 
+/* Not more than the queue may become longer, but where there has been none for some rounds: there
+ * the window is far from what the link carries. */
+static uint64_t growth(ls_blob_sender *sender, uint64_t is_ns, uint64_t wanted_ns)
+{
+    uint64_t most = sender->window / sender->growth_share;
+    bool is_clear = is_ns < wanted_ns / 8 && sender->growth_share == GROWTH_SHARE;
+    sender->clear_rounds = is_clear ? LS_MIN(sender->clear_rounds + 1, CLEAR_ROUNDS_MAX) : 0;
+    return sender->clear_rounds == CLEAR_ROUNDS_MAX
+               ? 2 * most
+               : LS_MIN(sender->window * (wanted_ns - is_ns) / LS_MAX(sender->round_ns, 1u), most);
+}
+
 /* After each round trip the window becomes what leaves a queue of QUEUE_NS and a packet. */
 static void judge_queue(ls_blob_sender *sender)
 {
@@ -570,8 +738,9 @@ static void judge_queue(ls_blob_sender *sender)
     if (is_ns > wanted_ns) {
         sender->is_starting = false;
         window -= LS_MIN(window * (is_ns - wanted_ns) / rtt_ns, window / 2) / 2;
+        sender->clear_rounds = 0;
     } else if (!sender->is_starting && sender->is_limited && sender->loss == 0) {
-        window += LS_MIN(window * (wanted_ns - is_ns) / rtt_ns, window / sender->growth_share);
+        window += growth(sender, is_ns, wanted_ns);
     }
     set_window(sender, window);
 }
@@ -581,9 +750,9 @@ static bool is_draining(const ls_blob_sender *sender)
     return sender->drained_at > sender->round_end;
 }
 
-/* The window that doubles is large enough as soon as a queue shows: what has met this queue was
- * sent when half of it was on its way. */
-static void stop_doubling(ls_blob_sender *sender)
+/* The window is large enough as soon as a queue stays: what has met this queue was sent when half
+ * of it was on its way. */
+static void stop_growing(ls_blob_sender *sender)
 {
     if (sender->is_starting && sender->round_samples >= START_SAMPLES &&
         queue_ns(sender) > wanted_queue_ns(sender) / 2) {
@@ -594,7 +763,7 @@ static void stop_doubling(ls_blob_sender *sender)
 
 static void end_round(ls_blob_sender *sender)
 {
-    stop_doubling(sender);
+    stop_growing(sender);
     if (sender->heard.sent <= sender->round_end) {
         return;
     }
@@ -619,14 +788,13 @@ static void note_doubled(ls_blob_sender *sender, const ls_blob_ack *ack)
 
 static void note_arrivals(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t now_ns)
 {
-    uint32_t came = ack->received - LS_MIN(sender->heard.received, ack->received);
     sender->heard = (arrivals){ack->newest + 1, ack->received};
     sender->heard_ns = now_ns;
     sender->backoffs = 0;
-    if (sender->is_starting && sender->is_limited) {
-        set_window(sender, sender->window + came * packet_bytes(sender));
-    }
     measure_rtt(sender, ack, now_ns);
+    if (sender->is_starting) {
+        note_train(sender, ack, now_ns);
+    }
     note_doubled(sender, ack);
     find_losses(sender);
     judge_loss(sender);

@@ -16,11 +16,13 @@
 typedef struct ls_blob_sender_config {
     uint32_t bytes_per_second; /* highest rate, headers counted: LS_BLOB_RATE_MIN .. _MAX */
     uint32_t header_bytes;     /* of the layers below, for each packet: 0 .. 256 */
-    uint32_t burst_packets;    /* at most at once, after a pause: 1 .. LS_BLOB_BURST_PACKETS_MAX */
+    uint32_t burst_packets;    /* at most at once, after a pause: 1 .. LS_BLOB_BURST_PACKETS_MAX;
+                                * more at rates at which they take less than half a millisecond */
     uint64_t tick_ns;          /* the receiver may answer two ticks late */
+    uint32_t blob_bytes_max;   /* of what it is started with: 1 .. LS_BLOB_BYTES_MAX */
 } ls_blob_sender_config;
 
-/* 1 MiB/s, 40 bytes (IPv4, UDP and ENet), 4 packets, 60 Hz. */
+/* 1 MiB/s, 40 bytes (IPv4, UDP and ENet), 4 packets, 60 Hz, any blob. */
 ls_blob_sender_config ls_blob_sender_config_default(void);
 
 /* BAD_ARGUMENT, and the field in `why`, which may be NULL. */
@@ -28,7 +30,7 @@ ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_te
 
 typedef struct ls_blob_sender ls_blob_sender;
 
-/* A valid config is copied. Takes 25 KiB; NO_MEMORY. */
+/* A valid config is copied. Takes 2 % of the largest blob, 400 KB at most; NO_MEMORY. */
 ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_allocator *allocator,
                                 ls_blob_sender **out);
 /* Stops it as well; takes NULL. */
@@ -56,6 +58,9 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
  * be held; STALE when it is for another blob, or nothing is streamed. Either changes nothing. */
 ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
                                      size_t size);
+
+/* It would send more of the blob than there is: ls_blob_advance is what it waits for. */
+bool ls_blob_sender_is_starved(const ls_blob_sender *sender);
 
 /* Streaming, and not everything is acknowledged. */
 bool ls_blob_sender_is_busy(const ls_blob_sender *sender);

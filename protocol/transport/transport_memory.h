@@ -14,7 +14,7 @@ LS_C_BEGIN
 #define LS_MEMORY_ENDPOINTS_MAX 512u
 
 /* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
-#define LS_MEMORY_INBOX_PACKETS_MAX 4096u
+#define LS_MEMORY_INBOX_PACKETS_MAX 16384u
 
 /* Packets counted over the network's life. */
 typedef struct ls_memory_counts {

@@ -17,9 +17,10 @@ enum {
     SLOW_BYTES_PER_S = LS_BLOB_RATE_MIN / 2, /* of what the sender never goes below */
 };
 
-#define BLOB_TURN_NS LS_NS_PER_MS            /* between two pieces that are compressed */
-#define BLOB_KEPT_NS (30 * LS_NS_PER_SECOND) /* for a player that lost its link on the way */
-#define BLOB_SHARED_NS LS_NS_PER_SECOND      /* players who come within it get the same snapshot */
+#define BLOB_TURN_NS LS_NS_PER_MS               /* between two pieces that are compressed */
+#define BLOB_STARVED_TURN_NS (LS_NS_PER_MS / 3) /* likewise, where a stream waits for them */
+#define BLOB_KEPT_NS (30 * LS_NS_PER_SECOND)    /* for a player that lost its link on the way */
+#define BLOB_SHARED_NS LS_NS_PER_SECOND /* players who come within it get the same snapshot */
 
 typedef struct joining {
     uint32_t blobs;         /* that this connection was sent */
@@ -400,7 +401,9 @@ void ls_join_service_advance(ls_join_service *joins)
         ls_handover_release_idle(handover);
         return;
     }
-    if (!ls_blob_is_compressed(handover->blob) && match->now_ns >= joins->compress_ns) {
+    bool is_compressing =
+        !ls_blob_is_compressed(handover->blob) && match->now_ns >= joins->compress_ns;
+    if (is_compressing) {
         ls_blob_advance(handover->blob, BLOB_PIECES_PER_TURN);
         joins->compress_ns = match->now_ns + BLOB_TURN_NS;
     }
@@ -409,6 +412,9 @@ void ls_join_service_advance(ls_join_service *joins)
         ls_handover_stream *stream = peer != 0 ? ls_handover_find(handover, peer) : NULL;
         if (stream) {
             ls_handover_send(handover, stream, NULL);
+            if (is_compressing && ls_blob_sender_is_starved(stream->sender)) {
+                joins->compress_ns = match->now_ns + BLOB_STARVED_TURN_NS;
+            }
         }
     }
 }

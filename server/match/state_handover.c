@@ -89,6 +89,7 @@ ls_status ls_handover_prepare(ls_handover *handover)
     config.tick_ns = match->dt_ns;
     config.header_bytes = LS_PEER_LINK_HEADER_BYTES;
     config.burst_packets = handover->config.burst_packets;
+    config.blob_bytes_max = ls_blob_bytes_max(handover->blob);
     if (!stream || stream->sender) {
         return stream ? LS_OK : LS_STALE;
     }

@@ -2,7 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/heap.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
@@ -15,6 +17,9 @@
 #include <string.h>
 
 enum {
+    /* A match has buffers for rare times (a desync, spectators, a state to hand on), and most
+     * matches never write them. */
+    UNTOUCHED_BYTES = 64 << 10,
     DEFAULT_SPECTATORS = 16,
 };
 
@@ -100,12 +105,13 @@ static ls_exit_code say_how_to_host(void)
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
-        ls_rerun_helper_read_symbols_by(ls_symbol_name_read);
+        ls_rerun_writes_read_symbols_by(ls_symbol_name_read);
         return ls_rerun_helper_run();
     }
     if (argc < 2) {
         return say_how_to_host();
     }
+    ls_heap_return(UNTOUCHED_BYTES);
     ls_server_options args = ls_server_options_default();
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",

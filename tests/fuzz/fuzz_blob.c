@@ -57,7 +57,7 @@ static void check_packet(const uint8_t *packet, size_t size)
         LS_ASSERT(memcmp(rewritten, packet, size) == 0);
     }
     if (ls_blob_ack_read(packet, size, &ack) == LS_OK) {
-        LS_ASSERT(ack.count < LS_BLOB_WINDOW_PARTS);
+        LS_ASSERT(ack.count < LS_BLOB_ACK_PARTS);
         LS_ASSERT(ls_blob_ack_write(&ack, rewritten) == size);
         LS_ASSERT(ls_blob_ack_read(rewritten, size, &again) == LS_OK);
         LS_ASSERT(memcmp(&ack, &again, sizeof ack) == 0);

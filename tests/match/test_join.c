@@ -1,6 +1,7 @@
 /* Players who come into a match that runs. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/tests/match/match_test.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 /* ---- a state of any size ---- */
 
-/* Half of it noise that no compressor makes smaller, a word of which changes with each tick. */
+/* Half or all of it noise that no compressor makes smaller, a word of which changes with each tick.
+ */
 typedef struct ballast_state {
     ls_rng rng;
     uint64_t total;
@@ -18,10 +20,12 @@ typedef struct ballast_state {
 
 enum {
     PARAM_KIB,
+    PARAM_NOISE,
 };
 
 static const ls_param ballast_params[] = {
     [PARAM_KIB] = LS_PARAM_INTEGER_OF("size", "KiB", "size of the state", 64, 1, 65536),
+    [PARAM_NOISE] = LS_PARAM_INTEGER_OF("noise", "", "1: all of it is noise", 0, 0, 1),
 };
 
 static uint32_t word_count(const ls_sim_config *config)
@@ -50,7 +54,7 @@ static ls_status ballast_init(const ls_sim_config *config, void *block, ls_text 
     (void)why;
     ballast_state *state = block;
     state->rng = ls_rng_make(config->seed, 4);
-    for (uint32_t i = 0; i < word_count(config); i += 2) {
+    for (uint32_t i = 0; i < word_count(config); i += config->params[PARAM_NOISE] ? 1 : 2) {
         state->words[i] = ls_rng_next(&state->rng);
     }
     return LS_OK;
@@ -81,7 +85,7 @@ static const ls_simulation ballast = {
     .players_max = 4,
     .input_bytes_max = 4,
     .params = ballast_params,
-    .param_count = 1,
+    .param_count = sizeof ballast_params / sizeof ballast_params[0],
     .state_bytes = ballast_bytes,
     .fields = ballast_fields,
     .init = ballast_init,
@@ -386,6 +390,72 @@ Test(join, a_player_behind_96_kbit_joins_a_state_of_703_kib)
 {
     join_slowly(96, 0, 1.3, 1.15);
     join_slowly(96, 200000, 1.7, 1.45);
+}
+
+/* ---- fast links ---- */
+
+enum {
+    FRAMES = 1, /* a client looks at the state that has come when it draws */
+};
+
+typedef struct speed_case {
+    uint32_t kib;
+    uint32_t mbit_per_s;
+    uint32_t rtt_ms;
+    uint32_t queue_kib;
+    uint32_t round_trips_max; /* beyond 1.2 times what the link takes for the bytes */
+} speed_case;
+
+static void join_at_speed(const speed_case *given)
+{
+    ls_match_config config = match_of(&ballast, 3);
+    ls_session_config session = player();
+    ls_link_config link = {.delay_ns = given->rtt_ms * MS / 2,
+                           .keeps_order = true,
+                           .rate_bps = given->mbit_per_s * UINT64_C(1000000),
+                           .bucket_bytes = 1536,
+                           .queue_bytes = given->queue_kib * KIB};
+    config.sim.params[PARAM_KIB] = given->kib;
+    config.sim.params[PARAM_NOISE] = 1;
+    config.hash_interval_ticks = 60;
+    config.join_bytes_per_s = LS_BLOB_RATE_MAX;
+    virtual_match *run = start_large(&config, &far);
+    uint64_t begun_ns = run->now_ns;
+    virtual_client *late = add_client_session(run, &session, &link);
+    bool has_joined = virtual_client_run_to_state(late, LS_SESSION_PLAYING, 60 * SECOND);
+    cr_assert(has_joined, "%u bytes have come", report_of(late).transferred_bytes);
+    double took = (double)(run->now_ns - begun_ns) / SECOND;
+    ls_transport_traffic traffic = ls_transport_traffic_of(run->network->server, late->server);
+    double goal = 1.2 * given->kib * KIB / (given->mbit_per_s * 125e3) +
+                  given->round_trips_max * given->rtt_ms / 1e3 + FRAMES * (double)DT_NS / SECOND;
+    virtual_match_run(run, 2 * SECOND);
+    fprintf(stderr,
+            "%5u KiB, %4u Mbit/s, RTT %3u ms: joined after %.3f s, goal %.3f, %.2f of the bytes, "
+            "others' p99 %.1f ms, its own %.1f ms\n",
+            given->kib, given->mbit_per_s, given->rtt_ms, took, goal,
+            (double)traffic.bytes_sent / KIB / given->kib,
+            (double)report_of(run->clients[0]).confirm_latency_p99_ns / 1e6,
+            (double)report_of(late).confirm_latency_p99_ns / 1e6);
+    cr_expect_leq(took, goal);
+    cr_expect_leq((double)traffic.bytes_sent, 1.15 * given->kib * KIB + 4500 * (took + 2));
+    cr_expect_eq(report_of(late).state, LS_SESSION_PLAYING);
+    close_large(run);
+}
+
+/* All of the state is noise, and the server may send as fast as it can. Two of the four round trips
+ * are the handshake's. Trains of 10, 160 and 2,500 packets take one more where 11,000 are on their
+ * way. */
+Test(join, a_player_joins_at_the_speed_of_its_link)
+{
+    static const speed_case cases[] = {
+        {1024, 8, 20, 256, 4},       {1024, 8, 100, 256, 4},     {1024, 100, 20, 1024, 4},
+        {1024, 100, 100, 1024, 4},   {1024, 1000, 20, 4096, 4},  {1024, 1000, 100, 4096, 4},
+        {16384, 100, 20, 1024, 4},   {16384, 100, 100, 1024, 4}, {16384, 1000, 20, 4096, 4},
+        {16384, 1000, 100, 4096, 5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        join_at_speed(&cases[i]);
+    }
 }
 
 /* The link is gone for `away_ns` when a good part of the state has come. */

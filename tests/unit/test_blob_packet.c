@@ -104,7 +104,7 @@ static wire_bits ack_wire(uint32_t count)
 
 Test(blob_packet, an_acknowledgement_is_laid_out_as_written)
 {
-    static const uint32_t counts[] = {0, 1, 8, 500, LS_BLOB_WINDOW_PARTS - 1};
+    static const uint32_t counts[] = {0, 1, 8, 500, LS_BLOB_ACK_PARTS - 1};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         uint8_t bytes[LS_PACKET_BYTES_MAX];
         ls_blob_ack ack = {
@@ -132,7 +132,7 @@ static ls_status read_ack(wire_bits *wire)
 
 Test(blob_packet, an_acknowledgement_of_too_many_or_with_more_behind_is_malformed)
 {
-    wire_bits wire = ack_wire(LS_BLOB_WINDOW_PARTS);
+    wire_bits wire = ack_wire(LS_BLOB_ACK_PARTS);
     cr_expect_eq(read_ack(&wire), LS_MALFORMED);
     wire = ack_wire(9);
     wire.count = wire_size(&wire) * 8;

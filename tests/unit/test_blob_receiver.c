@@ -260,9 +260,30 @@ Test(blob_receiver, acknowledges_what_it_has)
     cr_expect(ack.count == 4 && ack.has[0] == 0x9); /* 3 and 6 */
     cr_expect_eq(ls_blob_receiver_next(receiver, now_ns + 2 * LS_NS_PER_MS, bytes), 0);
     cr_assert_eq(give(receiver, now_ns + 2 * LS_NS_PER_MS, part_of(2, size)), LS_OK);
-    cr_expect_eq(ls_blob_receiver_next_ns(receiver), now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
-    ack = ack_at(receiver, now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
+    now_ns += LS_NS_PER_MS + LS_BLOB_ACK_FIRST_NS;
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), now_ns);
+    ack = ack_at(receiver, now_ns);
     cr_expect(ack.first == 4 && ack.received == 6 && ack.count == 2);
+}
+
+Test(blob_receiver, acknowledges_more_often_at_first)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    uint64_t now_ns = LS_NS_PER_SECOND;
+    for (uint32_t acks = 0; acks < 2 * LS_BLOB_ACKS_FIRST; acks++) {
+        cr_assert_eq(give(receiver, now_ns, part_of(0, size)), LS_OK);
+        cr_assert_eq(ack_at(receiver, now_ns).received, acks + 1);
+        cr_assert_eq(give(receiver, now_ns, part_of(0, size)), LS_OK);
+        bool is_early = acks + 1 < LS_BLOB_ACKS_FIRST;
+        uint64_t wait_ns = is_early ? LS_BLOB_ACK_FIRST_NS : LS_BLOB_ACK_NS;
+        cr_assert_eq(ls_blob_receiver_next_ns(receiver), now_ns + wait_ns);
+        now_ns += LS_NS_PER_SECOND;
+        acks++;
+        cr_assert_eq(ack_at(receiver, now_ns).received, acks + 1);
+        now_ns += LS_NS_PER_SECOND;
+    }
 }
 
 Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
@@ -281,7 +302,7 @@ Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
 Test(blob_receiver, a_part_beyond_the_window_is_not_kept)
 {
     enum {
-        LARGE = 2 << 20
+        LARGE = 20 << 20
     };
     ls_blob_receiver *receiver = NULL;
     cr_assert_eq(ls_blob_receiver_create(LARGE, ls_allocator_heap(), &receiver), LS_OK);
@@ -297,7 +318,11 @@ Test(blob_receiver, a_part_beyond_the_window_is_not_kept)
     part.index = 0;
     cr_expect_eq(give(receiver, 0, part), LS_OK);
     ls_blob_ack ack = ack_at(receiver, LS_NS_PER_SECOND);
-    cr_expect(ack.first == 1 && ack.count == LS_BLOB_WINDOW_PARTS - 2);
+    cr_expect(ack.first == 1 && ack.count == 0, "no acknowledgement tells so far ahead");
+    part.index = LS_BLOB_ACK_PARTS;
+    cr_expect_eq(give(receiver, 2 * LS_NS_PER_SECOND, part), LS_OK);
+    ack = ack_at(receiver, 2 * LS_NS_PER_SECOND);
+    cr_expect(ack.first == 1 && ack.count == LS_BLOB_ACK_PARTS - 1);
     cr_expect(!ls_blob_receiver_advance(receiver, 1)); /* part 0 leaves the ring */
     part.index = LS_BLOB_WINDOW_PARTS;
     cr_expect_eq(give(receiver, 0, part), LS_OK);

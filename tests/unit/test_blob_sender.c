@@ -109,17 +109,21 @@ static ls_blob_ack ack_of(uint32_t first)
 
 TestSuite(blob_sender, .fini = destroy_kept);
 
-Test(blob_sender, four_parts_go_out_at_first_and_two_for_each_that_comes)
+enum {
+    TRAIN = 10, /* packets of the first */
+};
+
+Test(blob_sender, ten_parts_go_out_at_first_and_one_for_each_that_comes)
 {
     sending here = open_sending(BYTES);
     for (uint32_t i = 0; i < 4; i++) {
         ls_blob_part part = pop_part(&here);
         cr_assert(part.index == i && part.packet == i && !part.is_last);
     }
-    cr_assert_eq(pop_for(&here, RTT_NS), 0);
+    cr_assert_eq(pop_for(&here, RTT_NS), TRAIN - 4);
     ls_blob_ack ack = ack_of(1);
     cr_assert_eq(give(&here, &ack), LS_OK);
-    cr_expect_eq(pop_for(&here, LS_NS_PER_MS), 2);
+    cr_expect_eq(pop_for(&here, LS_NS_PER_MS), 1);
 }
 
 /* Sends until so many have been acknowledged, each after `rtt_ns`. */
@@ -145,6 +149,52 @@ static void lift_limit(sending *here)
     cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here->sender), LS_OK);
     keep_until_end(here->sender, destroy_sender);
     ls_blob_sender_start(here->sender, here->blob, NUMBER, RTT_NS, here->now_ns);
+}
+
+/* Sends a train, of which the receiver says after a round trip when the first and the last packet
+ * came: so long apart. Returns how many packets leave upon that. */
+static uint32_t send_train(sending *here, uint32_t packets, uint32_t spread_ms)
+{
+    uint64_t left_ns = here->now_ns;
+    cr_assert_eq(pop_for(here, RTT_NS / 2), packets);
+    uint32_t first = here->sent - packets;
+    ls_blob_ack ack = ack_of(first + 1);
+    here->now_ns = left_ns + RTT_NS;
+    cr_assert_eq(give(here, &ack), LS_OK);
+    uint32_t more = pop_for(here, spread_ms * LS_NS_PER_MS);
+    cr_assert_leq(more, 1);
+    ack = ack_of(first + packets);
+    cr_assert_eq(give(here, &ack), LS_OK);
+    return more + pop_for(here, RTT_NS / 4);
+}
+
+Test(blob_sender, a_train_that_comes_as_it_left_is_followed_by_one_sixteen_times_as_long)
+{
+    sending here = open_sending(BYTES);
+    lift_limit(&here);
+    cr_expect_eq(send_train(&here, TRAIN, 0), 16 * TRAIN);
+}
+
+/* Nine packets in 9 ms: 119 KB in a round trip and half of the queue that is wanted, of which 25 ms
+ * leave as the next train. Where that takes as long for each packet the window is known. */
+Test(blob_sender, a_train_that_comes_apart_shows_what_the_link_carries)
+{
+    enum {
+        NEXT = 25
+    };
+    sending here = open_sending(BYTES);
+    lift_limit(&here);
+    uint32_t more = send_train(&here, TRAIN, TRAIN - 1);
+    cr_expect(more >= NEXT - 1 && more <= NEXT + 1, "%u", more);
+    uint32_t before = here.sent;
+    here.now_ns += RTT_NS * 3 / 4;
+    ls_blob_ack ack = ack_of(TRAIN + 2);
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    pop_for(&here, (more - 2) * LS_NS_PER_MS);
+    ack = ack_of(before);
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    uint32_t window = pop_for(&here, RTT_NS * 3 / 4);
+    cr_expect(window >= 100 && window <= 125, "%u", window);
 }
 
 Test(blob_sender, no_more_than_the_receiver_has_room_for_is_on_its_way)
@@ -274,24 +324,24 @@ Test(blob_sender, parts_that_the_receiver_holds_from_another_connection_are_not_
 /* The ring has room for the parts behind the first that is missing, and not for those before it. */
 Test(blob_sender, parts_that_are_held_as_far_ahead_as_can_be_leave_no_part_on_its_way)
 {
-    sending here = open_sending(BYTES);
+    sending here = open_sending(20 << 20);
     for (uint32_t i = 0; i < 4; i++) {
         cr_assert_eq(pop_part(&here).index, i);
     }
     ls_blob_sender_expect_held(here.sender);
-    ls_blob_ack ack = {.blob = NUMBER, .first = 3, .hold = 255, .count = LS_BLOB_WINDOW_PARTS - 1};
+    ls_blob_ack ack = {.blob = NUMBER, .first = 3, .hold = 255, .count = LS_BLOB_ACK_PARTS - 1};
     memset(ack.has, 0xFF, sizeof ack.has);
     ack.has[sizeof ack.has - 1] = 0x7F;
     cr_assert_eq(give(&here, &ack), LS_OK);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 3);
-    here.now_ns += LS_NS_PER_MS;
-    cr_expect_eq(pop_due(&here, &(ls_blob_part){0}), false, "the ring is full behind part 3");
+    here.now_ns += 2 * LS_NS_PER_MS;
+    cr_expect_eq(pop_part(&here).index, 3 + LS_BLOB_ACK_PARTS, "behind all that is held");
     here.now_ns += 10 * RTT_NS;
     cr_expect_eq(pop_part(&here).index, 3);
-    ack = ack_of(3 + LS_BLOB_WINDOW_PARTS);
-    ack.newest = ack.received = 4;
+    ack = ack_of(4 + LS_BLOB_ACK_PARTS);
+    ack.newest = ack.received = 5;
     cr_assert_eq(give(&here, &ack), LS_OK);
-    cr_expect_eq(pop_for(&here, RTT_NS), 8, "the window, and nothing else is on its way");
+    cr_expect_eq(pop_for(&here, RTT_NS), TRAIN, "the window, and nothing else is on its way");
 }
 
 Test(blob_sender, the_round_trip_is_measured_without_the_hold)
@@ -362,6 +412,9 @@ Test(blob_sender, a_config_out_of_range_is_named)
     config.header_bytes = 257;
     cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
     config = ls_blob_sender_config_default();
+    config.blob_bytes_max = 0;
+    cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
+    config = ls_blob_sender_config_default();
     config.tick_ns = LS_NS_PER_SECOND + 1;
     cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
 }
@@ -377,7 +430,13 @@ Test(blob_sender, a_failed_allocation_is_survived)
     ls_blob_sender_destroy(NULL);
     counting.allowed = 1;
     cr_assert_eq(ls_blob_sender_create(&config, &counting.allocator, &sender), LS_OK);
-    cr_expect_leq(counting.peak_bytes, 25u << 10);
+    cr_expect_leq(counting.peak_bytes, 400u << 10);
+    ls_blob_sender_destroy(sender);
+    counting.peak_bytes = 0;
+    counting.allowed = 1;
+    config.blob_bytes_max = 1 << 20;
+    cr_assert_eq(ls_blob_sender_create(&config, &counting.allocator, &sender), LS_OK);
+    cr_expect_leq(counting.peak_bytes, (1u << 20) / 40);
     ls_blob_sender_destroy(sender);
     cr_assert_eq(counting.live_blocks, 0);
 }

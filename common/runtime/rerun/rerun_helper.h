@@ -8,7 +8,6 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
-#include "lockstep/common/loader/plugin_statics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +18,6 @@ LS_C_BEGIN
 
 /* Whether this process is one. Then main returns ls_rerun_helper_run(). */
 bool ls_rerun_helper_is_asked(int argc, char **argv);
-
-/* How the names of the variables that an outcome names are read, before it runs: without this call
- * those of C++ and Rust stay as symbols have them. */
-void ls_rerun_helper_read_symbols_by(ls_plugin_symbol_reader *reader);
 
 /* The process's exit code: 0 when an outcome was written. */
 int ls_rerun_helper_run(void);
