@@ -389,7 +389,9 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
         {"units", 0, ""},
         {LS_TEST_PLUGIN_DIR "/warmed.so", 0,
          "pass count writes to the thread-local variable counted, bot writes to the variable "
-         "warmed, draw writes to the variable frames"},
+         "warmed, control writes to the variable keys, draw_control writes to the variable marks, "
+         "status writes to the variable lines, draw writes to the variable frames, sounds writes "
+         "to the variable cues"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_writes(&cases[i]);
@@ -404,8 +406,10 @@ Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
     expect_writes(&(writing_plugin){
         .plugin = LS_TEST_PLUGIN_DIR "/warmed_named.so",
         .outside = "pass count writes to the thread-local variable light::counted, bot writes to "
-                   "the variable light::bot()::warmed, draw writes to the variable "
-                   "light::show::frames"});
+                   "the variable light::bot()::warmed, control writes to the variable keys, "
+                   "draw_control writes to the variable marks, status writes to the variable "
+                   "lines, draw writes to the variable light::show::frames, sounds writes to the "
+                   "variable cues"});
 }
 
 #if defined(__linux__) && defined(__x86_64__) && !LS_HAS_THREAD_SANITIZER
