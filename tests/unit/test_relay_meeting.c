@@ -561,6 +561,41 @@ Test(relay_meeting, a_server_whose_router_changes_its_port_is_registered_anew)
     end();
 }
 
+Test(relay_meeting, a_player_whose_router_changes_its_port_joins_anew_with_the_same_connection)
+{
+    start(PORT_RESTRICTED, SYMMETRIC);
+    await_registration();
+    const ls_relay_client_config config = config_of_player();
+    (void)meet(&config);
+    connect_player();
+    uint64_t introduced = ls_relay_counts_of(relay)->introduced;
+    memset(player_node.mappings, 0, sizeof player_node.mappings);
+    talk(100);
+    uint32_t before = heard_by_player;
+    talk(50);
+    cr_assert_geq(heard_by_player - before, 45);
+    cr_assert_eq(ls_relay_counts_of(relay)->introduced, introduced + 1);
+    cr_assert_eq(disconnects, 0);
+    end();
+}
+
+/* A player of another kind of address than the server's can be reached by the relay alone. */
+Test(relay_meeting, a_player_of_ipv6_plays_with_a_server_of_ipv4)
+{
+    start(FULL_CONE, NO_ROUTER);
+    player_node.public_side.address[0] = 0x20;
+    await_registration();
+    const ls_relay_client_config config = config_of_player();
+    (void)meet(&config);
+    cr_assert_not(ls_relay_client_is_direct(player));
+    connect_player();
+    talk(20);
+    turn_for(100);
+    cr_assert_eq(heard_by_player, 20);
+    cr_assert_eq(origin, ls_endpoint_origin(&player_node.public_side));
+    end();
+}
+
 static ls_relay_refusal refusal_of(const ls_relay_client_config *config)
 {
     (void)meet(config);
