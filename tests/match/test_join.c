@@ -269,6 +269,7 @@ typedef struct size_case {
     uint32_t kib;
     uint32_t loss_ppm;
     uint64_t join_max_ns; /* from connecting to playing */
+    bool is_noise;
 } size_case;
 
 /* Without the check: it hashes every state, and these are large. The server compares some. */
@@ -305,6 +306,7 @@ static void join_of_size(const size_case *given)
     ls_session_config session = player();
     ls_link_config link = far;
     config.sim.params[PARAM_KIB] = given->kib;
+    config.sim.params[PARAM_NOISE] = given->is_noise;
     config.hash_interval_ticks = 60; /* large states are slow to hash */
     link.loss_ppm = given->loss_ppm;
     virtual_match *run = start_large(&config, &link);
@@ -328,14 +330,13 @@ static void join_of_size(const size_case *given)
     close_large(run);
 }
 
-/* The highest rate is 1 MiB/s, and half of the state is noise. */
+/* The highest rate is 1 MiB/s. */
 Test(join, one_and_sixteen_mebibytes_join_and_nobody_notices)
 {
     static const size_case cases[] = {
-        {1024, 0, 4 * SECOND},
-        {1024, 50000, 6 * SECOND},
-        {16384, 0, 15 * SECOND},
-        {16384, 50000, 25 * SECOND},
+        {1024, 0, 1600 * MS, true},         {1024, 0, 1200 * MS, false},
+        {1024, 50000, 2 * SECOND, false},   {16384, 0, 12 * SECOND, false},
+        {16384, 50000, 12 * SECOND, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         join_of_size(&cases[i]);
