@@ -1,7 +1,8 @@
 /* lockstep-synctest: reads the command line, tests a simulation for determinism, reports. */
-#define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/library.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/synctest/perturbed_process.h"
@@ -9,7 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -107,23 +107,14 @@ static void list_perturbations(void)
     }
 }
 
-static bool is_file_name(const char *name)
-{
-    size_t size = strlen(name);
-    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
-}
-
 /* A perturbed process works in another folder: a file's path must hold there too. */
 static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
-    char *absolute = is_file_name(name) ? realpath(name, NULL) : NULL;
-    if (is_file_name(name) && !absolute) {
+    if (ls_library_is_file(name) && !ls_file_look(name, NULL)) {
         ls_text_set(why, "'%s': %s", name, strerror(errno));
         return false;
     }
-    int size = snprintf(path, SYNCTEST_PATH_BYTES_MAX, "%s", absolute ? absolute : name);
-    free(absolute);
-    return size >= 0 && (uint32_t)size < SYNCTEST_PATH_BYTES_MAX;
+    return ls_child_process_file(name, path, SYNCTEST_PATH_BYTES_MAX);
 }
 
 static bool copy_params(const ls_param_options *params, synctest_match *match, ls_text *why)
@@ -147,12 +138,12 @@ static bool copy_params(const ls_param_options *params, synctest_match *match, l
 static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
     synctest_config *config = &args->config;
-    bool is_file = is_file_name(args->sim);
+    bool is_file = ls_library_is_file(args->sim);
     if (args->is_lint && !is_file) {
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
         return false;
     }
-    if (args->against && !is_file_name(args->against)) {
+    if (args->against && !ls_library_is_file(args->against)) {
         ls_text_set(why, "--against takes the file of another build, as in ./game.so, not '%s'",
                     args->against);
         return false;

@@ -76,7 +76,7 @@ ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *caus
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     ls_text bundle = ls_desync_bundle_name("", simulation, cause->tick, cause->slot,
                                            offer && offer->is_spectator);
-    return ls_desync_command(bundle.bytes, ls_library_of(simulation->name), simulation);
+    return ls_desync_command(bundle.bytes, ls_library_of(simulation->name, NULL), simulation);
 }
 
 static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_level level,

@@ -451,7 +451,7 @@ ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, u
         first++;
     }
     if (!state) {
-        return LS_NOT_FOUND;
+        return ls_replay_window_stretch(window, last - 1, last, out);
     }
     stretch.first = first;
     stretch.snapshot = state;

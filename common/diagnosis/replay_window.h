@@ -133,8 +133,9 @@ void ls_replay_window_reclaim(const ls_replay_window *window); /* ends a loan */
 void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed);
 void ls_replay_window_let_go(const ls_replay_window *window);
 
-/* The last steps to state `last`, `steps` at most, from a state that is kept itself. NOT_FOUND when
- * none of them is. Borrowed likewise. */
+/* The last steps to state `last`: `steps` at most where one of the states before them is kept
+ * itself, else as many as the stretch from the state before has. NOT_FOUND as for that. Borrowed
+ * likewise. */
 ls_status ls_replay_window_steps(const ls_replay_window *window, ls_tick last, uint32_t steps,
                                  ls_replay_stretch *out);
 

@@ -282,8 +282,8 @@ static ls_status step_fresh(ls_rerun *rerun, ls_sim_instance *instance,
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &rerun->passes);
         return status;
     }
-    if (rerun->pass_state.pass == LS_PASS_OF_WRITERS) {
-        ls_pass_trace ignored;
+    if (rerun->pass_state.pass == LS_PASS_OF_WRITERS && rerun->state_bytes <= SMALL_BYTES) {
+        ls_pass_trace ignored; /* of a larger state the last step alone is watched */
         ls_pass_trace_step(instance, inputs, &rerun->noise, &rerun->pass_state, &ignored);
     } else {
         ls_step_noise_step(&rerun->noise, instance, inputs);
@@ -483,6 +483,11 @@ const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun)
 {
     bool is_done = (rerun->figures.known & LS_RERUN_FRESH) != 0;
     return is_done && rerun->pass_state.is_kept ? rerun->pass_state.bytes : NULL;
+}
+
+const uint8_t *ls_rerun_state_before(const ls_rerun *rerun)
+{
+    return rerun->carried;
 }
 
 /* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, apart, u8 tried, moved:

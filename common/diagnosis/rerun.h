@@ -124,6 +124,9 @@ const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun);
 const uint8_t *ls_rerun_state(const ls_rerun *rerun);
 const uint8_t *ls_rerun_pass_state(const ls_rerun *rerun); /* NULL also when no pass was wanted */
 
+/* Canonical: the state before the last step of the first run, good until `reloaded` runs. */
+const uint8_t *ls_rerun_state_before(const ls_rerun *rerun);
+
 LS_C_END
 
 #endif

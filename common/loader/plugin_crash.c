@@ -61,10 +61,10 @@ static void report(int number)
 }
 
 /* A crash of our own code has no words but the system's. */
-static void on_crash(int number)
+static void on_crash(const ls_crash *crash)
 {
     if (ls_plugin_place_here.call != LS_PLUGIN_CALL_NONE) {
-        report(number);
+        report(crash->signal_number);
     }
 }
 

@@ -20,12 +20,6 @@
 /* Of a plug-in that is written against lockstep.h: gives its lockstep_game. */
 #define GAME_SYMBOL "lockstep_plugin"
 
-static bool is_file_name(const char *name)
-{
-    size_t size = strlen(name);
-    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
-}
-
 static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
 {
     const ls_simulation *simulation = ls_builtin_simulation_named(name);
@@ -204,7 +198,7 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
 
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why)
 {
-    return is_file_name(name) ? load_file(name, out, why) : load_builtin(name, out, why);
+    return ls_library_is_file(name) ? load_file(name, out, why) : load_builtin(name, out, why);
 }
 
 void ls_simulation_unload(ls_loaded_simulation *loaded)

@@ -1,6 +1,6 @@
 /* Plugin sections: the parts of a plug-in's file by their names, as the format of the system has
  * them: plugin_sections_elf.c, or plugin_sections_none.c, where there are none. Called by
- * plugin_contents alone. */
+ * plugin_contents and plugin_statics. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_SECTIONS_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_SECTIONS_H
 
@@ -13,6 +13,11 @@ typedef struct ls_plugin_section {
 
 /* The first section of this name that lies in the file as it is. */
 ls_plugin_section ls_plugin_section_find(const ls_plugin_contents *file, const char *name);
+
+/* The name of the variable at this address, of a thread-local one counted from the beginning of
+ * these, as the file's symbols have it; NULL: they do not say. */
+const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t address,
+                                       bool is_thread_local);
 
 /* The next text of a section that ends with NUL; NULL behind the last one. */
 const char *ls_plugin_section_next(const ls_plugin_section *texts, const char *text);

@@ -55,18 +55,57 @@ const char *ls_plugin_section_next(const ls_plugin_section *texts, const char *t
     return text_at(texts, at);
 }
 
+/* ---- symbols ---- */
+
+typedef struct symbol_walk {
+    ls_plugin_section table;
+    ls_plugin_section names;
+    size_t next;
+} symbol_walk;
+
+static symbol_walk walk(const ls_plugin_contents *file, const char *table, const char *names)
+{
+    return (symbol_walk){ls_plugin_section_find(file, table), ls_plugin_section_find(file, names),
+                         0};
+}
+
+/* False: there are no more. One without a name has "". */
+static bool next_symbol(symbol_walk *walked, ElfW(Sym) * symbol, const char **name)
+{
+    if (walked->next >= walked->table.size / sizeof *symbol) {
+        return false;
+    }
+    memcpy(symbol, walked->table.bytes + walked->next++ * sizeof *symbol, sizeof *symbol);
+    *name = text_at(&walked->names, symbol->st_name);
+    *name = *name ? *name : "";
+    return true;
+}
+
+const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t address,
+                                       bool is_thread_local)
+{
+    symbol_walk symbols = walk(file, ".symtab", ".strtab");
+    ElfW(Sym) symbol;
+    const char *name = NULL;
+    while (next_symbol(&symbols, &symbol, &name)) {
+        if ((symbol.st_info & 0xfu) == (is_thread_local ? STT_TLS : STT_OBJECT) &&
+            address >= symbol.st_value && address - symbol.st_value < symbol.st_size) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
 /* ---- what it gets from others ---- */
 
 void ls_plugin_contents_imports(const ls_plugin_contents *file, ls_plugin_contents_name *on_name,
                                 void *user)
 {
-    ls_plugin_section symbols = ls_plugin_section_find(file, ".dynsym");
-    ls_plugin_section names = ls_plugin_section_find(file, ".dynstr");
-    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
-        ElfW(Sym) symbol;
-        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        const char *name = text_at(&names, symbol.st_name);
-        if (symbol.st_shndx == SHN_UNDEF && name && name[0] != '\0') {
+    symbol_walk symbols = walk(file, ".dynsym", ".dynstr");
+    ElfW(Sym) symbol;
+    const char *name = NULL;
+    while (next_symbol(&symbols, &symbol, &name)) {
+        if (symbol.st_shndx == SHN_UNDEF && name[0] != '\0') {
             on_name(user, name);
         }
     }
@@ -109,16 +148,14 @@ bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
 {
 #if defined(__x86_64__)
     static const uint8_t nothing[] = {0x31, 0xc0, 0xc3}; /* xor eax, eax; ret */
-    ls_plugin_section symbols = ls_plugin_section_find(file, ".symtab");
-    ls_plugin_section names = ls_plugin_section_find(file, ".strtab");
+    symbol_walk symbols = walk(file, ".symtab", ".strtab");
+    ElfW(Sym) symbol;
+    const char *name = NULL;
     size_t place = 0;
     bool has_choice = false;
-    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)); i++) {
-        ElfW(Sym) symbol;
-        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        const char *name = text_at(&names, symbol.st_name);
+    while (next_symbol(&symbols, &symbol, &name)) {
         has_choice = has_choice || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
-        if (name && symbol.st_size >= sizeof nothing && strcmp(name, "__cpu_indicator_init") == 0) {
+        if (symbol.st_size >= sizeof nothing && strcmp(name, "__cpu_indicator_init") == 0) {
             place = place_of(file, symbol.st_value, sizeof nothing);
         }
     }

@@ -168,20 +168,9 @@ uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *address
 
 /* ---- names ---- */
 
-static bool is_at(const ElfW(Sym) * symbol, uint64_t address)
+static bool copy_name(const char *full, char *name, size_t capacity)
 {
-    unsigned type = address & LS_PLUGIN_STATICS_THREAD_LOCAL ? STT_TLS : STT_OBJECT;
-    uint64_t place = address & ~LS_PLUGIN_STATICS_THREAD_LOCAL;
-    return (symbol->st_info & 0xfu) == type && place >= symbol->st_value &&
-           place - symbol->st_value < symbol->st_size;
-}
-
-static bool copy_name(const ls_plugin_section *names, uint64_t at, char *name, size_t capacity)
-{
-    if (at >= names->size || !memchr(names->bytes + at, '\0', names->size - at)) {
-        return false;
-    }
-    ls_name_copy(name, capacity, names->bytes + at);
+    ls_name_copy(name, capacity, full);
     char *dot = strrchr(name, '.');
     if (dot && dot[1 + strspn(dot + 1, "0123456789")] == '\0') {
         *dot = '\0'; /* gcc's: last.2 */
@@ -196,17 +185,12 @@ static bool copy_name(const ls_plugin_section *names, uint64_t at, char *name, s
 bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity)
 {
     ls_plugin_contents file;
-    bool is_found = false;
     if (!ls_plugin_contents_open(path, &file)) {
         return false;
     }
-    ls_plugin_section symbols = ls_plugin_section_find(&file, ".symtab");
-    ls_plugin_section names = ls_plugin_section_find(&file, ".strtab");
-    for (size_t i = 0; i < symbols.size / sizeof(ElfW(Sym)) && !is_found; i++) {
-        ElfW(Sym) symbol;
-        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        is_found = is_at(&symbol, address) && copy_name(&names, symbol.st_name, name, capacity);
-    }
+    const char *full = ls_plugin_section_variable(&file, address & ~LS_PLUGIN_STATICS_THREAD_LOCAL,
+                                                  (address & LS_PLUGIN_STATICS_THREAD_LOCAL) != 0);
+    bool is_found = full && copy_name(full, name, capacity);
     ls_plugin_contents_close(&file);
     return is_found;
 }

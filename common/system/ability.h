@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 typedef enum ls_ability {
-    LS_ABILITY_PERTURBED_PROCESSES, /* other addresses, memory and calls of the C library */
+    LS_ABILITY_PERTURBED_PROCESSES, /* copies of a process, other addresses, memory and calls of
+                                     * the C library, and a look into what is loaded */
     LS_ABILITY_WRITE_TRACES,        /* every write of a step by itself */
     LS_ABILITY_SHARED_PORTS,        /* one UDP port for several processes */
     LS_ABILITY_APART_WINDOWS,       /* a window that a thread has which is not the first */

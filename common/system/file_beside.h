@@ -38,6 +38,7 @@ bool ls_file_flush(int file);
 
 /* Whether a file, or "-", can be opened for writing; False with errno, here and below. */
 bool ls_output_part_can_write(const char *path);
+FILE *ls_output_part_stream(int file); /* of an open file, which it closes at its end */
 bool ls_output_part_can_make_in(const char *folder);
 
 /* A stream that replaces what the file holds. NULL with errno. */

@@ -1,6 +1,6 @@
 /* Heap: what malloc's memory holds and where it lies, for runs that change it, and memory for
- * blocks that are large. A call does nothing where the system cannot do it. Called by rerun_helper
- * and synctest. */
+ * blocks that are large. A call does nothing where the system cannot do it. Called by rerun_helper,
+ * synctest and the server. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_HEAP_H
 #define LOCKSTEP_COMMON_SYSTEM_HEAP_H
 
@@ -17,6 +17,10 @@ void ls_heap_fill(int byte);
 /* From now on the heap keeps what it was given back, and has of its own all blocks up to so many
  * bytes. */
 void ls_heap_keep(int bytes);
+
+/* From now on blocks of so many bytes or more come from the system and go back to it: what is not
+ * written takes no memory, and costs pages at its first use each time. */
+void ls_heap_return(int bytes);
 
 /* Memory that is mapped later lies so much further on. */
 void ls_heap_leave_hole(size_t bytes);

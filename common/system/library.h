@@ -3,7 +3,11 @@
 #ifndef LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 #define LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Whether a name is that of a library's file, and no other word: it has a folder, or the ending. */
+bool ls_library_is_file(const char *name);
 
 /* A name without a folder is that of a file in the current one. NULL, with the linker's words in
  * *why. */
@@ -26,8 +30,9 @@ int ls_library_copy_name(int descriptor, char path[LS_LIBRARY_COPY_BYTES]);
  * the library is loaded. */
 const char *ls_library_loaded(const char *file_name);
 
-/* The path of the loaded library that these bytes belong to, as it was given to open; NULL: they
- * are the program's own, or it is not known. Lives as long. */
-const char *ls_library_of(const void *bytes);
+/* The path of the loaded library that these bytes belong to, as it was given to open, and where
+ * they are in it (`offset` may be NULL); NULL: they are the program's own, or it is not known.
+ * Lives as long. */
+const char *ls_library_of(const void *bytes, uintptr_t *offset);
 
 #endif

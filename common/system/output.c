@@ -3,6 +3,8 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/system/file_beside.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>
 #include <string.h>
@@ -207,6 +209,28 @@ ls_status ls_output_write_bytes(const char *path, const char *what, const void *
 {
     const written_text text = {what, bytes, size, ""};
     return write_all(path, &text, why);
+}
+
+ls_status ls_output_write_by(const char *path, const char *what, ls_output_writer writer,
+                             const void *content, ls_text *why)
+{
+    int memory = ls_shared_memory_make(what);
+    FILE *stream = memory >= 0 ? ls_output_part_stream(memory) : NULL;
+    ls_mapped_file written = {NULL, 0};
+    ls_status status = LS_NO_MEMORY;
+    if (!stream) {
+        ls_shared_memory_close(memory);
+        return ls_fail(status, why, "%s", ls_status_text(status));
+    }
+    writer(stream, content);
+    if (fflush(stream) == 0 && ls_mapped_file_of(memory, what, &written, why) == LS_OK) {
+        status = ls_output_write_bytes(path, what, written.bytes, written.size, why);
+        ls_mapped_file_close(&written);
+    } else {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
+    fclose(stream);
+    return status;
 }
 
 ls_status ls_output_write(const char *path, const char *text, ls_text *why)

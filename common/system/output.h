@@ -44,6 +44,11 @@ bool ls_output_close(FILE *file);
 ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
                                 ls_text *why);
 
+/* Writes what `writer` writes to a stream; `what` as above. NO_MEMORY as well. */
+typedef void (*ls_output_writer)(FILE *stream, const void *content);
+ls_status ls_output_write_by(const char *path, const char *what, ls_output_writer writer,
+                             const void *content, ls_text *why);
+
 /* The disk of a directory: what is free for this user, of how much. False, and both 0, where that
  * is not known. */
 bool ls_output_space(const char *directory, uint64_t *free_bytes, uint64_t *bytes);

@@ -279,8 +279,7 @@ size_t ls_accept_write(const ls_accept *accept, const uint8_t server_packets[LS_
 
 bool ls_accept_read(const uint8_t *datagram, size_t size, ls_accept *out)
 {
-    if (size != LS_ACCEPT_BYTES || datagram[0] != LS_KEY_EXCHANGE_ACCEPT ||
-        ls_load_u16(datagram + ACCEPT_INDEX_AT) >= LS_SEALED_CONNECTIONS_MAX) {
+    if (size != LS_ACCEPT_BYTES || datagram[0] != LS_KEY_EXCHANGE_ACCEPT) {
         return false;
     }
     memcpy(out->start, datagram + START_AT, LS_KEY_EXCHANGE_START_BYTES);

@@ -370,6 +370,11 @@ static ls_sealed_rejection receive_denied(ls_sealed_client *client, const uint8_
 
 /* ---- sealed packets ---- */
 
+size_t ls_sealed_client_header_size(const ls_sealed_client *client)
+{
+    return ls_sealed_client_header_bytes(client->index);
+}
+
 LS_TICK_CODE size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content,
                                           uint8_t *datagram, size_t size)
 {
@@ -382,7 +387,7 @@ LS_TICK_CODE size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_co
     ls_sealed_write_client_header(datagram, &header);
     const ls_packet_keys *keys = &client->secrets->keys;
     return ls_sealed_packet_seal(keys->suite, keys->of_client, client->counter++, datagram,
-                                 LS_SEALED_CLIENT_HEADER_BYTES, size);
+                                 ls_sealed_client_header_size(client), size);
 }
 
 void ls_sealed_client_note_move(ls_sealed_client *client, uint64_t now_ns)
@@ -395,7 +400,7 @@ static void add_answer(ls_sealed_client *client, ls_sealed_content content, size
                        ls_sealed_client_received *out)
 {
     ls_path_answer *answer = &out->answers[out->answer_count++];
-    uint8_t *bytes = answer->bytes + LS_SEALED_CLIENT_HEADER_BYTES;
+    uint8_t *bytes = answer->bytes + ls_sealed_client_header_size(client);
     memcpy(bytes, out->bytes, LS_PATH_NUMBER_BYTES);
     if (size > LS_PATH_NUMBER_BYTES) {
         ls_store_u32(bytes + LS_PATH_NUMBER_BYTES, client->moves);

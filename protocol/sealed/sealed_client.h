@@ -85,7 +85,8 @@ uint64_t ls_sealed_client_due_ns(const ls_sealed_client *client);
 
 /* A PATH_RESPONSE or a PATH_MOVED. */
 typedef struct ls_path_answer {
-    uint8_t bytes[LS_SEALED_CLIENT_HEADER_BYTES + LS_PATH_NUMBER_BYTES + 4 + LS_SEALED_TAG_BYTES];
+    uint8_t
+        bytes[LS_SEALED_CLIENT_HEADER_BYTES_MAX + LS_PATH_NUMBER_BYTES + 4 + LS_SEALED_TAG_BYTES];
     size_t size;
 } ls_path_answer;
 
@@ -105,9 +106,11 @@ typedef struct ls_sealed_client_received {
 void ls_sealed_client_receive(ls_sealed_client *client, uint8_t *datagram, size_t size,
                               uint64_t now_ns, ls_sealed_client_received *out);
 
-/* As ls_sealed_server_seal, with LS_SEALED_CLIENT_HEADER_BYTES; in the state OPEN. */
+/* As ls_sealed_server_seal, with ls_sealed_client_header_size bytes before the content; in the
+ * state OPEN. */
 size_t ls_sealed_client_seal(ls_sealed_client *client, ls_sealed_content content, uint8_t *datagram,
                              size_t size);
+size_t ls_sealed_client_header_size(const ls_sealed_client *client);
 
 /* The shortest way there and back that the key exchange measured, with a REQUEST that CHALLENGE
  * names or a CONFIRM that was sent once; 0 when it measured none. */

@@ -20,12 +20,14 @@ typedef enum ls_sealed_content {
 /* Largest UDP payload: with the headers of IPv4 and UDP 1,228 bytes, with IPv6's 1,248. */
 #define LS_SEALED_DATAGRAM_BYTES_MAX 1200u
 
-/* Bytes before the content, of either direction, and behind it. */
+/* Bytes before the content, of either direction, and behind it. A client whose connection has an
+ * index of LS_SEALED_INDICES or more needs one byte more. */
 #define LS_SEALED_CLIENT_HEADER_BYTES 4u
+#define LS_SEALED_CLIENT_HEADER_BYTES_MAX 5u
 #define LS_SEALED_SERVER_HEADER_BYTES 3u
 #define LS_SEALED_TAG_BYTES 16u
 #define LS_SEALED_CONTENT_BYTES_MAX                                                                \
-    (LS_SEALED_DATAGRAM_BYTES_MAX - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES)
+    (LS_SEALED_DATAGRAM_BYTES_MAX - LS_SEALED_CLIENT_HEADER_BYTES_MAX - LS_SEALED_TAG_BYTES)
 
 /* The number in a PATH_CHALLENGE; and the most addresses of a connection that are sent one at once:
  * where it is, where it may have moved to, and where it was. */
@@ -35,8 +37,12 @@ typedef enum ls_sealed_content {
 #define LS_SEALED_REQUEST_BYTES 1200u
 #define LS_SEALED_REQUEST_BYTES_MIN 256u /* of one that asks whether smaller datagrams pass */
 
-#define LS_SEALED_CONNECTIONS_MAX 4096u /* of a server, or of all workers of one port */
-#define LS_SEALED_WORKERS_MAX 16u       /* of one port */
+#define LS_SEALED_WORKERS_MAX 16u /* of one port */
+
+/* The index of a connection: its lowest 12 bits say which of several workers has it, and stand in
+ * the first two bytes of a client's packet. With 4 more an index has 16 bits. */
+#define LS_SEALED_INDICES 4096u
+#define LS_SEALED_INDEX_ROUNDS 16u
 
 /* Why a datagram was dropped: name and text. */
 #define LS_SEALED_REJECTION_MAP(X)                                                                 \

@@ -5,50 +5,73 @@
 
 #include <string.h>
 
-static uint8_t first_byte(const ls_sealed_header *header)
+/* In place of the content, which stands in a third byte then, with 4 more bits of the index. */
+#define LONG_HEADER 7u
+
+static uint8_t first_byte(uint32_t content)
 {
-    return (uint8_t)(LS_SEALED_PACKET_BIT | (uint32_t)header->content << 4);
+    return (uint8_t)(LS_SEALED_PACKET_BIT | content << 4);
+}
+
+size_t ls_sealed_client_header_bytes(uint32_t index)
+{
+    return index < LS_SEALED_INDICES ? LS_SEALED_CLIENT_HEADER_BYTES
+                                     : LS_SEALED_CLIENT_HEADER_BYTES_MAX;
 }
 
 void ls_sealed_write_client_header(uint8_t *datagram, const ls_sealed_header *header)
 {
-    datagram[0] = (uint8_t)(first_byte(header) | header->index >> 8);
+    bool is_long = header->index >= LS_SEALED_INDICES;
+    uint32_t content = is_long ? LONG_HEADER : (uint32_t)header->content;
+    datagram[0] = (uint8_t)(first_byte(content) | (header->index >> 8 & 15u));
     datagram[1] = (uint8_t)header->index;
-    ls_store_u16(datagram + 2, header->counter);
+    if (is_long) {
+        datagram[2] = (uint8_t)((uint32_t)header->content << 4 | header->index >> 12);
+    }
+    ls_store_u16(datagram + 2 + is_long, header->counter);
 }
 
 void ls_sealed_write_server_header(uint8_t *datagram, const ls_sealed_header *header)
 {
-    datagram[0] = first_byte(header);
+    datagram[0] = first_byte((uint32_t)header->content);
     ls_store_u16(datagram + 1, header->counter);
 }
 
 static bool is_sealed(const uint8_t *datagram, size_t size, size_t header_bytes)
 {
     return size >= header_bytes + LS_SEALED_TAG_BYTES && size <= LS_SEALED_DATAGRAM_BYTES_MAX &&
-           (datagram[0] & LS_SEALED_PACKET_BIT) != 0 &&
-           (datagram[0] >> 4 & 7u) < LS_SEALED_CONTENT_COUNT;
+           (datagram[0] & LS_SEALED_PACKET_BIT) != 0;
 }
 
 bool ls_sealed_read_client_header(const uint8_t *datagram, size_t size, ls_sealed_header *out)
 {
-    if (!is_sealed(datagram, size, LS_SEALED_CLIENT_HEADER_BYTES)) {
+    bool is_long = size > 0 && (datagram[0] >> 4 & 7u) == LONG_HEADER;
+    size_t bytes = LS_SEALED_CLIENT_HEADER_BYTES + is_long;
+    if (!is_sealed(datagram, size, bytes)) {
         return false;
     }
-    out->content = (ls_sealed_content)(datagram[0] >> 4 & 7u);
-    out->index = (uint16_t)((datagram[0] & 15u) << 8 | datagram[1]);
-    out->counter = ls_load_u16(datagram + 2);
+    uint32_t content = is_long ? datagram[2] >> 4 : datagram[0] >> 4 & 7u;
+    uint32_t round = is_long ? datagram[2] & 15u : 0;
+    if (content >= LS_SEALED_CONTENT_COUNT || (is_long && round == 0)) {
+        return false;
+    }
+    out->content = (ls_sealed_content)content;
+    out->index = (uint16_t)(round << 12 | (datagram[0] & 15u) << 8 | datagram[1]);
+    out->counter = ls_load_u16(datagram + bytes - 2);
+    out->bytes = bytes;
     return true;
 }
 
 bool ls_sealed_read_server_header(const uint8_t *datagram, size_t size, ls_sealed_header *out)
 {
-    if (!is_sealed(datagram, size, LS_SEALED_SERVER_HEADER_BYTES) || (datagram[0] & 15u) != 0) {
+    if (!is_sealed(datagram, size, LS_SEALED_SERVER_HEADER_BYTES) || (datagram[0] & 15u) != 0 ||
+        (datagram[0] >> 4 & 7u) >= LS_SEALED_CONTENT_COUNT) {
         return false;
     }
     out->content = (ls_sealed_content)(datagram[0] >> 4 & 7u);
     out->index = 0;
     out->counter = ls_load_u16(datagram + 1);
+    out->bytes = LS_SEALED_SERVER_HEADER_BYTES;
     return true;
 }
 

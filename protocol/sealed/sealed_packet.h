@@ -40,9 +40,13 @@ typedef struct ls_sealed_header {
     ls_sealed_content content;
     uint16_t index;   /* of the connection; 0 from a server */
     uint16_t counter; /* the lowest bits of it */
+    size_t bytes;     /* that it takes; set by the functions that read one */
 } ls_sealed_header;
 
-/* Write LS_SEALED_CLIENT_HEADER_BYTES and LS_SEALED_SERVER_HEADER_BYTES. */
+/* Of the packets that a client of the connection `index` sends. */
+size_t ls_sealed_client_header_bytes(uint32_t index);
+
+/* Write ls_sealed_client_header_bytes and LS_SEALED_SERVER_HEADER_BYTES. */
 void ls_sealed_write_client_header(uint8_t *datagram, const ls_sealed_header *header);
 void ls_sealed_write_server_header(uint8_t *datagram, const ls_sealed_header *header);
 

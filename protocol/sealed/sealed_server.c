@@ -119,6 +119,7 @@ struct ls_sealed_server {
     ls_address_limits *limits;
     ls_sealed_passes *passes; /* NULL: no tokens are taken */
     uint32_t worker, workers; /* of the port */
+    uint32_t own_indices;     /* of LS_SEALED_INDICES, those of this worker */
     bool has_aes;             /* packets can be sealed with AES-256-GCM */
     uint8_t answer[ANSWER_BYTES_MAX];
 };
@@ -183,7 +184,7 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
     uint32_t workers = config->workers > 0 ? config->workers : 1;
     if (workers > LS_SEALED_WORKERS_MAX || config->worker >= workers ||
         config->connections_max == 0 ||
-        config->connections_max > LS_SEALED_CONNECTIONS_MAX / workers ||
+        config->connections_max > LS_SEALED_INDICES / workers * LS_SEALED_INDEX_ROUNDS ||
         config->per_address_max == 0) {
         return LS_BAD_ARGUMENT;
     }
@@ -194,6 +195,7 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
     server->allocator = allocator;
     server->worker = config->worker;
     server->workers = workers;
+    server->own_indices = LS_SEALED_INDICES / workers;
     server->has_aes = !config->avoids_aes && ls_cipher_has_aes();
     ls_status status = allocate(server, config);
     if (status) {
@@ -437,7 +439,9 @@ static bool is_redirected(ls_sealed_server *server, const arrival *at, const ent
 /* The index of a connection on the wire, among those of all workers. */
 static uint16_t wire_index(const ls_sealed_server *server, uint32_t index)
 {
-    return (uint16_t)(index * server->workers + server->worker);
+    uint32_t round = index / server->own_indices;
+    return (uint16_t)(round * LS_SEALED_INDICES + index % server->own_indices * server->workers +
+                      server->worker);
 }
 
 static void write_accept(ls_sealed_server *server, uint32_t index, const ls_confirm *confirm,
@@ -715,13 +719,14 @@ static void receive_content(ls_sealed_server *server, const arrival *at, uint32_
 }
 
 /* The packet has opened. */
-static void receive_opened(ls_sealed_server *server, const arrival *at, uint32_t index,
-                           bool is_newest)
+static void receive_opened(ls_sealed_server *server, const arrival *at,
+                           const ls_sealed_header *header, bool is_newest)
 {
     ls_sealed_received *out = at->out;
+    uint32_t index = header->index;
     out->index = index;
-    out->bytes = at->datagram + LS_SEALED_CLIENT_HEADER_BYTES;
-    out->size = at->size - LS_SEALED_CLIENT_HEADER_BYTES - LS_SEALED_TAG_BYTES;
+    out->bytes = at->datagram + header->bytes;
+    out->size = at->size - header->bytes - LS_SEALED_TAG_BYTES;
     if (out->content < LS_SEALED_PATH_CHALLENGE) {
         receive_content(server, at, index, is_newest);
     } else if (out->content != LS_SEALED_PATH_CHALLENGE &&
@@ -742,7 +747,7 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
         .suite = server->keys[header->index].suite,
         .key = server->keys[header->index].of_client,
         .window = &of->window,
-        .header_bytes = LS_SEALED_CLIENT_HEADER_BYTES,
+        .header_bytes = header->bytes,
         .counter = header->counter,
     };
     bool is_elsewhere = !ls_endpoint_is_equal(&of->paths.active, at->from);
@@ -762,7 +767,8 @@ static ls_sealed_rejection open_packet(ls_sealed_server *server, const arrival *
 static bool find_connection(const ls_sealed_server *server, ls_sealed_header *header)
 {
     uint16_t sent_index = header->index;
-    header->index = (uint16_t)(sent_index / server->workers);
+    header->index = (uint16_t)(sent_index / LS_SEALED_INDICES * server->own_indices +
+                               sent_index % LS_SEALED_INDICES / server->workers);
     return wire_index(server, header->index) == sent_index &&
            ls_sealed_connections_is_used(server->places, header->index);
 }
@@ -782,7 +788,7 @@ static void receive_sealed(ls_sealed_server *server, const arrival *at)
     at->out->content = header.content;
     at->out->rejection = open_packet(server, at, &header, &is_newest);
     if (at->out->rejection == LS_SEALED_ACCEPTED) {
-        receive_opened(server, at, header.index, is_newest);
+        receive_opened(server, at, &header, is_newest);
     }
 }
 

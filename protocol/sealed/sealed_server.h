@@ -38,7 +38,7 @@ typedef struct ls_sealed_server_config {
     bool gives_key_to_loopback; /* likewise to one on this machine */
     bool needs_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];
-    uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX / workers */
+    uint32_t connections_max; /* 1 .. LS_SEALED_INDICES / workers * LS_SEALED_INDEX_ROUNDS */
     uint32_t per_address_max; /* connections of one address without a token, 1 or more */
     bool avoids_aes; /* packets are sealed with ChaCha20-Poly1305 though the processor has AES */
     /* Takes connect tokens, and clients without a token only by the secret, if `needs_secret`. The
@@ -47,8 +47,8 @@ typedef struct ls_sealed_server_config {
     ls_token_gate *token_gate;
 
     /* One of several servers behind one port, with one identity (udp_group.h steers datagrams to
-     * them): the indices of its connections on the wire are those that leave `worker` when divided
-     * by `workers`. All else counts its connections from 0. */
+     * them): the indices of its connections on the wire are those whose lowest 12 bits leave
+     * `worker` when divided by `workers`. All else counts its connections from 0. */
     uint32_t worker;  /* 0 .. workers - 1 */
     uint32_t workers; /* 0 .. LS_SEALED_WORKERS_MAX; 0 is the same as 1 */
     /* The worker that a client belongs to, or LS_SEALED_NO_WORKER: it is told that all is full, and

@@ -434,15 +434,9 @@ static ls_status open_server(const ls_transport_udp_ground *ground,
     return stand_on(made, status, ground, out);
 }
 
-static uint32_t workers_of(const ls_sealed_server_config *config)
-{
-    return config->workers > 0 ? config->workers : 1;
-}
-
 static bool is_server_possible(const ls_sealed_server_config *config)
 {
-    return config->connections_max > 0 &&
-           config->connections_max <= LS_TRANSPORT_UDP_PEERS_MAX / workers_of(config) &&
+    return config->connections_max > 0 && config->connections_max <= LS_TRANSPORT_UDP_PEERS_MAX &&
            config->per_address_max > 0;
 }
 
@@ -498,7 +492,7 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
         }
         return ls_fail(LS_BAD_ARGUMENT, error,
                        "a server takes 1 to %u peers, and 1 or more from one address",
-                       LS_TRANSPORT_UDP_PEERS_MAX / workers_of(&config->sealed));
+                       LS_TRANSPORT_UDP_PEERS_MAX);
     }
     ls_status status = open_listening(config, allocator, &ground.socket, error);
     if (status == LS_NOT_FOUND || status == LS_TIMED_OUT) {

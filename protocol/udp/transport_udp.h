@@ -23,7 +23,7 @@
 
 LS_C_BEGIN
 
-/* Connections that one server can hold at most. */
+/* Connections that one server can hold at most; of several workers of a port, each of them. */
 #define LS_TRANSPORT_UDP_PEERS_MAX 4095u
 
 /* How long a closed connection may take to deliver what was sent reliably, and how long destroy
@@ -39,9 +39,9 @@ typedef struct ls_transport_udp_server_config {
     /* A UDP socket that is bound already, in place of host and port; taken, also when the transport
      * cannot be made. -1: none. One of a group (udp_group.h) is that of `sealed.worker`. */
     int descriptor;
-    /* Decides who gets in, and how many. `connections_max` is 1 .. LS_TRANSPORT_UDP_PEERS_MAX, or
-     * of one of several workers its share of them: give more than a match has players, so that a
-     * peer that is let in can be told that the match is full. `per_address_max` must leave room for
+    /* Decides who gets in, and how many. `connections_max` is 1 .. LS_TRANSPORT_UDP_PEERS_MAX: give
+     * more than a match has players, so that a peer that is let in can be told that the match is
+     * full. `per_address_max` must leave room for
      * clients that share a machine or a home router. */
     ls_sealed_server_config sealed;
 } ls_transport_udp_server_config;

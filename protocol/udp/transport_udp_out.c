@@ -57,7 +57,8 @@ void ls_udp_note_failure(transport_udp *transport, int error)
 
 static size_t header_bytes(const transport_udp *transport)
 {
-    return transport->server ? LS_SEALED_SERVER_HEADER_BYTES : LS_SEALED_CLIENT_HEADER_BYTES;
+    return transport->server ? LS_SEALED_SERVER_HEADER_BYTES
+                             : ls_sealed_client_header_size(transport->client);
 }
 
 static out_datagram *begin(transport_udp *transport, uint32_t index, ls_sealed_content content)

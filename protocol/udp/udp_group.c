@@ -23,7 +23,7 @@ ls_status ls_udp_group_set_default(ls_udp_group *group, uint32_t worker)
         .sockets = group->workers,
         .default_socket = worker,
         .index_bit = LS_SEALED_PACKET_BIT << 8,
-        .index_mask = LS_SEALED_CONNECTIONS_MAX - 1, /* of a packet's first two bytes */
+        .index_mask = LS_SEALED_INDICES - 1, /* of a packet's first two bytes */
         .routed = {LS_KEY_EXCHANGE_REQUEST, LS_KEY_EXCHANGE_CONFIRM},
         .route_flag = LS_ROUTE_ASKED,
     };

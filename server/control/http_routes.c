@@ -18,6 +18,7 @@
 
 #define API "/api/v1/"
 #define METRICS_AHEAD_NS UINT64_C(2000000000)
+#define METRICS_AGE_NS UINT64_C(2000000000)
 
 /* dashboard.html, and what it loads; openapi.json */
 extern const char ls_http_dashboard_page[], ls_http_dashboard_script[], ls_http_dashboard_style[];
@@ -57,8 +58,8 @@ static void answer_readyz(http_call *of)
 }
 
 /* Writing the metrics of many rooms takes long, and everybody may ask for them: a tenth of the time
- * goes into it, and METRICS_AHEAD_NS before that. A client that asks
- * more often gets what was written last. */
+ * goes into it, and METRICS_AHEAD_NS before that. A client that asks more often gets what was
+ * written last, which is not older than METRICS_AGE_NS, though the machine may have been halted. */
 static void write_metrics(ls_http_api *api)
 {
     ls_clock clock = ls_clock_system();
@@ -70,6 +71,8 @@ static void write_metrics(ls_http_api *api)
     ls_http_metrics_write(api->view, &api->metrics);
     uint64_t took_ns = ls_clock_now_ns(&clock) - began_ns;
     api->metrics_free_ns = LS_MAX(api->metrics_free_ns, began_ns) + 10 * took_ns;
+    api->metrics_free_ns =
+        LS_MIN(api->metrics_free_ns, began_ns + METRICS_AHEAD_NS + METRICS_AGE_NS);
 }
 
 static void answer_metrics(http_call *of)

@@ -22,7 +22,9 @@ struct ls_host {
     uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
     bool is_eager;     /* packets are taken as they come */
     bool is_frozen;
-    uint32_t places; /* of the matches that are open */
+    /* That no player of an open match can come to need: for more matches, and for spectators, who
+     * take one as they come. */
+    uint32_t places_left;
 };
 
 _Static_assert(LS_TRANSPORT_UDP_COMING_MAX <= LS_MATCH_TABLE_PACKETS_MAX,
@@ -221,23 +223,20 @@ void ls_host_touch(ls_host *host, uint32_t match)
 
 /* ---- matches ---- */
 
-static uint32_t places_of(const ls_match_config *match)
-{
-    return match->sim.players + match->spectators_max;
-}
-
 ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
                              ls_text *why)
 {
-    uint32_t left = host->config.table.players_max - host->places;
-    if (places_of(opening->match) > left) {
-        return ls_fail(LS_FULL, why,
-                       "places for %u players and spectators are left, and not for %u", left,
-                       places_of(opening->match));
+    ls_match_config match = *opening->match;
+    if (match.sim.players > host->places_left) {
+        return ls_fail(LS_FULL, why, "places for %u players are left, and not for %u",
+                       host->places_left, match.sim.players);
     }
-    ls_status status = ls_match_table_open(host->table, opening, number, why);
+    match.spectator_pool = &host->places_left;
+    ls_match_opening with_pool = *opening;
+    with_pool.match = &match;
+    ls_status status = ls_match_table_open(host->table, &with_pool, number, why);
     if (status == LS_OK) {
-        host->places += places_of(opening->match);
+        host->places_left -= match.sim.players;
         after_turn(host, ls_event_loop_now_ns(host->loop));
     }
     return status;
@@ -245,7 +244,7 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
 
 void ls_host_close_match(ls_host *host, uint32_t number)
 {
-    host->places -= places_of(ls_match_config_of(ls_match_table_match(host->table, number)));
+    host->places_left += ls_match_players(ls_match_table_match(host->table, number));
     ls_match_table_close(host->table, number);
     after_turn(host, ls_event_loop_now_ns(host->loop));
 }
@@ -283,7 +282,8 @@ static ls_status open_network(ls_host *host, ls_text *why)
 /* The limits that were left to the matches which are open from the start. */
 static ls_status complete_limits(ls_match_table_config *table, ls_text *why)
 {
-    uint64_t places = (uint64_t)table->matches * places_of(&table->match);
+    uint64_t places =
+        (uint64_t)table->matches * (table->match.sim.players + table->match.spectators_max);
     table->matches_max = table->matches_max > 0 ? table->matches_max : table->matches;
     if (table->matches_max == 0 || places > LS_HOST_PLACES_MAX ||
         table->players_max > LS_HOST_PLACES_MAX) {
@@ -299,9 +299,10 @@ static ls_status complete_limits(ls_match_table_config *table, ls_text *why)
 
 static ls_status create_table(ls_host *host, ls_text *why)
 {
-    const ls_match_table_config *table = &host->config.table;
+    ls_match_table_config *table = &host->config.table;
     ls_packet_sink sink = ls_transport_sink(host->transport);
-    host->places = table->matches * places_of(&table->match);
+    host->places_left = table->players_max - table->matches * table->match.sim.players;
+    table->match.spectator_pool = &host->places_left;
     return ls_match_table_create(table, &sink, host->allocator, &host->table, why);
 }
 

@@ -50,7 +50,8 @@ void ls_host_run(ls_host *host);
 void ls_host_end_matches(ls_host *host);
 
 /* Opens another match, in which newcomers are given seats from then on: see ls_match_table_open.
- * FULL as well when not so many places are left. */
+ * FULL as well when not so many places are left as it has players: spectators come in as long as
+ * there are some. */
 ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uint32_t *number,
                              ls_text *why);
 /* Forgets a match whose events have been taken. Not from within on_event or on_advanced. */

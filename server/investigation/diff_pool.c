@@ -5,7 +5,8 @@
 enum {
     MEMORY_BYTES = 16 << 20,
     PLACES_MIN = 2,
-    PLACES_PER_PLAYER = 2, /* the state that differs, and the one behind the pass */
+    TOUCHED_BYTES = 1 << 20, /* of a state: the first use would wait for the system's pages */
+    PLACES_PER_PLAYER = 2,   /* the state that differs, and the one behind the pass */
 };
 
 /* ---- life ---- */
@@ -21,11 +22,32 @@ static uint32_t count_places(const ls_sim_instance *instance)
     return (uint32_t)(fitting < wanted ? fitting : wanted);
 }
 
+static ls_status make_place(ls_diff_pool *pool)
+{
+    ls_state_inspector *inspector = &pool->held[pool->made].inspector;
+    ls_hash_tree_diff **diff = &pool->places[pool->made].diff;
+    ls_status status =
+        ls_state_inspector_init(inspector, pool->instance, pool->window, pool->allocator);
+    if (status == LS_OK) {
+        status = ls_hash_tree_diff_create(ls_sim_instance_image_schema(pool->instance),
+                                          pool->allocator, diff);
+    }
+    if (status == LS_OK) {
+        pool->made++;
+    } else {
+        ls_state_inspector_deinit(inspector);
+        pool->held[pool->made] = (ls_held_state){0};
+    }
+    return status;
+}
+
 ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
                             const ls_replay_window *window, const ls_allocator *allocator)
 {
     ls_status status = ls_sim_instance_image_schema(instance) ? LS_OK : LS_UNSUPPORTED;
     pool->allocator = allocator;
+    pool->instance = instance;
+    pool->window = window;
     if (status != LS_OK) {
         return status;
     }
@@ -33,22 +55,16 @@ ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
     pool->places = ls_allocate_array(allocator, pool->count, sizeof *pool->places);
     pool->held = ls_allocate_array(allocator, pool->count, sizeof *pool->held);
     status = pool->places && pool->held ? LS_OK : LS_NO_MEMORY;
-    for (uint32_t i = 0; status == LS_OK && i < pool->count; i++) {
-        status = ls_state_inspector_init(&pool->held[i].inspector, instance, window, allocator);
-        if (status == LS_OK) {
-            status = ls_hash_tree_diff_create(ls_sim_instance_image_schema(instance), allocator,
-                                              &pool->places[i].diff);
-        }
-    }
-    if (status == LS_OK) {
-        ls_state_inspector_touch(&pool->held[0].inspector); /* the others are needed seldom */
+    LS_THEN(status, make_place(pool));
+    if (status == LS_OK && ls_sim_instance_image_bytes(instance) >= TOUCHED_BYTES) {
+        ls_state_inspector_touch(&pool->held[0].inspector);
     }
     return status;
 }
 
 void ls_diff_pool_deinit(ls_diff_pool *pool)
 {
-    for (uint32_t i = 0; pool->places && pool->held && i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->made; i++) {
         ls_hash_tree_diff_destroy(pool->places[i].diff);
         ls_state_inspector_deinit(&pool->held[i].inspector);
     }
@@ -62,12 +78,13 @@ void ls_diff_pool_deinit(ls_diff_pool *pool)
 
 static ls_diff_place *free_place(ls_diff_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->made; i++) {
         if (!pool->places[i].held) {
             return &pool->places[i];
         }
     }
-    return NULL;
+    bool is_made = pool->made < pool->count && make_place(pool) == LS_OK;
+    return is_made ? &pool->places[pool->made - 1] : NULL;
 }
 
 /* The state that is held already, or else one that no diff uses; there is one while a place is
@@ -75,7 +92,7 @@ static ls_diff_place *free_place(ls_diff_pool *pool)
 static ls_held_state *find_held(ls_diff_pool *pool, const ls_diff_subject *subject)
 {
     ls_held_state *unused = NULL;
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->made; i++) {
         ls_held_state *held = &pool->held[i];
         if (held->users > 0 &&
             ls_state_inspector_has(&held->inspector, subject->tick, subject->pass)) {
@@ -129,7 +146,7 @@ void ls_diff_pool_release(ls_diff_place *place)
 
 void ls_diff_pool_advance(ls_diff_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->made; i++) {
         if (pool->held[i].users > 0) {
             ls_state_inspector_advance(&pool->held[i].inspector);
         }

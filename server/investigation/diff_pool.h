@@ -1,7 +1,7 @@
 /* Diff pool: the places in which clients' states are compared with the server's, several at a time:
  * a hash-tree diff each, and the states of the server that they are about, which diffs of the same
- * state share. Two places for each player while 16 MiB hold them, two at least. Sends nothing;
- * allocates at create only. */
+ * state share. Two places for each player while 16 MiB hold them, two at least; each is made when
+ * it is needed for the first time, since most matches need none. Sends nothing. */
 #ifndef LOCKSTEP_SERVER_INVESTIGATION_DIFF_POOL_H
 #define LOCKSTEP_SERVER_INVESTIGATION_DIFF_POOL_H
 
@@ -20,7 +20,10 @@ typedef struct ls_diff_place {
 
 typedef struct ls_diff_pool {
     const ls_allocator *allocator;
+    const ls_sim_instance *instance;
+    const ls_replay_window *window;
     uint32_t count;
+    uint32_t made;         /* of them; 1 or more */
     ls_diff_place *places; /* [count] */
     ls_held_state *held;   /* [count] */
 } ls_diff_pool;
@@ -38,7 +41,8 @@ typedef struct ls_diff_subject {
 } ls_diff_subject;
 
 /* Begins to compare with a state of the server's, as it was recorded, or as a re-run that led to it
- * (NULL: none has) came to it. FULL: no place is free; NOT_FOUND: the state is not to be had. */
+ * (NULL: none has) came to it. FULL: no place is free, or no memory
+ * for one more; NOT_FOUND: the state is not to be had. */
 ls_status ls_diff_pool_claim(ls_diff_pool *pool, const ls_diff_subject *subject,
                              const ls_rerun_outcome *outcome, ls_diff_place **out);
 void ls_diff_pool_release(ls_diff_place *place);

@@ -43,7 +43,8 @@ static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
 #define MARGIN_NS (50 * LS_NS_PER_MS)
 
 enum {
-    CHOSEN_MAX = 2, /* the client may hear of one too late */
+    CHOSEN_MAX = 2,  /* the client may hear of one too late */
+    LARGE_TIMES = 5, /* as long for a large state */
 };
 
 /* Nothing more is to be had of states to come. */
@@ -88,8 +89,14 @@ static bool later_state_next_query(ls_later_state *later, ls_wire_query *out)
 
 /* ---- life ---- */
 
+uint32_t ls_investigation_time_ms(const ls_sim_instance *instance, uint32_t time_ms)
+{
+    bool is_large = ls_sim_instance_image_bytes(instance) > LS_REPLAY_MEDIUM_STATE_BYTES;
+    return is_large ? LS_MIN(LARGE_TIMES * time_ms, LS_EVIDENCE_RUN_MAX_MS) : time_ms;
+}
+
 ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
-                                   const ls_rerun_host *host, uint32_t rerun_time_max_ms,
+                                   const ls_rerun_host *host, uint32_t time_ms,
                                    const ls_allocator *allocator, ls_investigations **out)
 {
     ls_investigations *all = ls_allocate(allocator, sizeof *all);
@@ -108,8 +115,9 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
         ls_investigations_destroy(all);
         return status;
     }
+    /* The time that runs leave is for answers. */
     all->reruns = (ls_rerun_share){
-        .host = host, .inspector = &all->pool.held[0].inspector, .time_max_ms = rerun_time_max_ms};
+        .host = host, .inspector = &all->pool.held[0].inspector, .time_max_ms = time_ms / 5 * 3};
     *out = all;
     return LS_OK;
 }

@@ -108,10 +108,14 @@ typedef struct ls_investigations {
     ls_investigation *slots; /* [count] */
 } ls_investigations;
 
+/* The time for a case, of `time_ms` for a state that is not large: running the ticks of a large one
+ * again takes longer. */
+uint32_t ls_investigation_time_ms(const ls_sim_instance *instance, uint32_t time_ms);
+
 /* For a simulation that has a schema. Its instance, the window of the match's newest ticks, and the
- * host (or NULL) are borrowed. NO_MEMORY. */
+ * host (or NULL) are borrowed. `time_ms` is for each case. NO_MEMORY. */
 ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_window *window,
-                                   const ls_rerun_host *host, uint32_t rerun_time_max_ms,
+                                   const ls_rerun_host *host, uint32_t time_ms,
                                    const ls_allocator *allocator, ls_investigations **out);
 void ls_investigations_destroy(ls_investigations *all);
 

@@ -332,14 +332,12 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
 ls_status ls_desync_service_open(ls_desync_service *desync)
 {
     const ls_match *match = desync->match;
-    uint32_t rerun_ms =
-        match->config.investigation_timeout_ms / 5 * 3; /* the rest is for answers */
     if (desync->all || !match->log->window) {
         return LS_OK;
     }
-    return ls_investigations_create(match->log->instance, match->log->window,
-                                    match->config.rerun_host, rerun_ms, match->allocator,
-                                    &desync->all);
+    return ls_investigations_create(
+        match->log->instance, match->log->window, match->config.rerun_host,
+        match->config.investigation_timeout_ms, match->allocator, &desync->all);
 }
 
 static void start_investigating(ls_desync_service *desync, uint32_t slot)

@@ -1,4 +1,5 @@
 #include "lockstep/server/match/match.h"
+#include "lockstep/server/investigation/investigation.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
@@ -35,6 +36,8 @@ static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_te
     }
     if (status == LS_OK) {
         match->own_ready = ls_ready_make(match->log->instance);
+        match->config.investigation_timeout_ms =
+            ls_investigation_time_ms(match->log->instance, match->config.investigation_timeout_ms);
         status = create_links(match);
     }
     if (status == LS_OK) {

@@ -139,6 +139,7 @@ typedef struct ls_match_config {
     /* Room for so many spectators: a kilobyte each and three copies of the state, or one of all
      * ticks where it cannot be saved; 0 (no room) .. LS_SPECTATORS_MAX. */
     uint32_t spectators_max;
+    uint32_t *spectator_pool; /* see ls_spectator_table_init; NULL: none is shared */
     uint32_t
         spectator_delay_ticks; /* by which they are behind; 0 .. LS_SPECTATOR_DELAY_TICKS_MAX */
     uint32_t spectator_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */

@@ -8,7 +8,8 @@
 
 /* ---- TICKS ---- */
 
-#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
+#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS)        /* heartbeat once ticks are closed */
+#define EMPTY_LOBBY_NS (UINT64_C(5) * LS_NS_PER_SECOND) /* for a match of no clients */
 
 /* Returns the first closed tick that did not fit. */
 static ls_tick send_packet(const ls_match *match, uint32_t slot)
@@ -27,6 +28,10 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
     uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
     if (match->state == LS_MATCH_ENDING) {
         heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
+    }
+    if (match->state == LS_MATCH_LOBBY && match->pending.count == 0 &&
+        ls_match_players_here(match) == 0) {
+        return EMPTY_LOBBY_NS;
     }
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return LS_MIN(heartbeat_ns, silence_max_ns);
@@ -777,10 +782,9 @@ static void advance_match(ls_match *match)
         return;
     }
     uint64_t ending_ns = match->now_ns - match->ending_ns;
-    uint64_t looking_ns = match->config.investigation_timeout_ms * LS_NS_PER_MS;
-    bool is_time_up =
-        ending_ns >=
-        (ls_desync_service_is_open(match->desync) ? MATCH_ENDING_NS + looking_ns : MATCH_ENDING_NS);
+    bool is_open = ls_desync_service_is_open(match->desync);
+    uint64_t looking_ns = is_open ? match->config.investigation_timeout_ms * LS_NS_PER_MS : 0;
+    bool is_time_up = ending_ns >= MATCH_ENDING_NS + looking_ns;
     if (!match->has_released_players && (are_all_finished(match) || is_time_up)) {
         release_players(match);
     }

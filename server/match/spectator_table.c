@@ -3,18 +3,26 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/endpoint.h"
 
-ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max,
+ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max, uint32_t *pool,
                                   const ls_allocator *allocator)
 {
     LS_ASSERT(rows_max > 0);
-    *table = (ls_spectator_table){.rows_max = rows_max};
+    *table = (ls_spectator_table){.rows_max = rows_max, .pool = pool};
     table->rows = ls_allocate_array(allocator, rows_max, sizeof *table->rows);
     ls_status status = ls_peer_map_init(&table->places, rows_max, allocator);
     return table->rows ? status : LS_NO_MEMORY;
 }
 
+static void return_to_pool(ls_spectator_table *table, uint32_t rows)
+{
+    if (table->pool) {
+        *table->pool += rows;
+    }
+}
+
 void ls_spectator_table_deinit(ls_spectator_table *table, const ls_allocator *allocator)
 {
+    return_to_pool(table, table->count);
     ls_peer_map_deinit(&table->places, allocator);
     ls_release(allocator, table->rows);
     *table = (ls_spectator_table){0};
@@ -22,8 +30,11 @@ void ls_spectator_table_deinit(ls_spectator_table *table, const ls_allocator *al
 
 ls_spectator *ls_spectator_table_add(ls_spectator_table *table, ls_peer_id peer)
 {
-    if (table->count == table->rows_max) {
+    if (table->count == table->rows_max || (table->pool && *table->pool == 0)) {
         return NULL;
+    }
+    if (table->pool) {
+        --*table->pool;
     }
     uint32_t index = 0;
     while (table->rows[index].peer != 0) {
@@ -42,6 +53,7 @@ void ls_spectator_table_remove(ls_spectator_table *table, ls_spectator *spectato
     ls_peer_map_remove(&table->places, spectator->peer);
     spectator->peer = 0;
     table->count--;
+    return_to_pool(table, 1);
     while (table->end > 0 && table->rows[table->end - 1].peer == 0) {
         table->end--;
     }

@@ -67,14 +67,17 @@ typedef struct ls_spectator_table {
     uint32_t end;   /* behind the last row in use */
     uint32_t count; /* rows in use */
     uint32_t turn;  /* row whose turn is next */
+    uint32_t *pool; /* see init */
 } ls_spectator_table;
 
-/* rows_max: 1 .. LS_SPECTATORS_MAX. NO_MEMORY. */
-ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max,
+/* rows_max: 1 .. LS_SPECTATORS_MAX. `pool`: how many more rows this table and others may have
+ * together, counted down and up by them; outlives them; NULL: there is no such limit. NO_MEMORY. */
+ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max, uint32_t *pool,
                                   const ls_allocator *allocator);
 void ls_spectator_table_deinit(ls_spectator_table *table, const ls_allocator *allocator);
 
-/* A new row, all zero but for the peer, which has none yet. NULL when the table is full. */
+/* A new row, all zero but for the peer, which has none yet. NULL when the table is full, or the
+ * pool empty. */
 ls_spectator *ls_spectator_table_add(ls_spectator_table *table, ls_peer_id peer);
 void ls_spectator_table_remove(ls_spectator_table *table, ls_spectator *spectator);
 

@@ -289,6 +289,9 @@ ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match *match, 
         return ls_fail(LS_ALREADY_OVER, why, "%s", ls_status_text(LS_ALREADY_OVER));
     }
     ls_spectator *spectator = spectators ? ls_spectator_table_add(&spectators->table, peer) : NULL;
+    if (!spectator && spectators && spectators->table.count < spectators->table.rows_max) {
+        return ls_fail(LS_MATCH_FULL, why, "all places for spectators of this server are taken");
+    }
     if (!spectator) {
         return ls_fail(LS_MATCH_FULL, why, "the %" PRIu32 " places for spectators are taken",
                        match->config.spectators_max);
@@ -958,8 +961,8 @@ ls_status ls_spectators_create(const ls_match *match, ls_spectators **out)
     spectators->turn_ns = UINT64_MAX;
     spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
     *out = spectators;
-    ls_status status =
-        ls_spectator_table_init(&spectators->table, config->spectators_max, match->allocator);
+    ls_status status = ls_spectator_table_init(&spectators->table, config->spectators_max,
+                                               config->spectator_pool, match->allocator);
     return status == LS_OK ? states_init(&spectators->states, match, blobs) : status;
 }
 

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/heap.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
@@ -14,6 +15,9 @@
 #include <string.h>
 
 enum {
+    /* A match has buffers for rare times (a desync, spectators, a state to hand on), and most
+     * matches never write them. */
+    UNTOUCHED_BYTES = 64 << 10,
     DEFAULT_SPECTATORS = 16,
 };
 
@@ -104,6 +108,7 @@ int main(int argc, char **argv)
     if (argc < 2) {
         return say_how_to_host();
     }
+    ls_heap_return(UNTOUCHED_BYTES);
     ls_server_options args = ls_server_options_default();
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",

@@ -50,8 +50,10 @@ typedef struct supervisor {
     ls_operator_files operator_files;
     ls_operators operators;
     ls_audit_log audit;
-    uint64_t drained_ns; /* since when; 0: not yet */
-    uint64_t leaving_ns; /* likewise, of leaving */
+    uint64_t drained_ns;     /* since when; 0: not yet */
+    uint64_t leaving_ns;     /* likewise, of leaving */
+    ls_loop_source *way_out; /* active while a way out is looked for */
+    bool seeks_way_out;
     uint32_t workers;
     int sockets[LS_SERVICE_WORKERS_MAX];
     char register_path[LS_WORKER_PATH_BYTES_MAX];
@@ -85,6 +87,14 @@ static void notify(const supervisor *self)
     ls_service_notify_alive();
 }
 
+static void look_for_way_out(supervisor *self)
+{
+    if (!self->seeks_way_out) {
+        self->seeks_way_out = true;
+        ls_loop_source_set_active(self->way_out, true);
+    }
+}
+
 static void tend(void *user, uint64_t now_ns)
 {
     supervisor *self = user;
@@ -93,6 +103,9 @@ static void tend(void *user, uint64_t now_ns)
     ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     notify(self);
+    if (ls_room_keeper_view(self->keeper)->is_draining) {
+        look_for_way_out(self);
+    }
     ls_console_flush(self->console);
 }
 
@@ -139,6 +152,7 @@ static void on_signal(void *user, uint64_t now_ns)
                 " s are left in their journals, and go on when the service is started again",
                 self->config->service->drain_timeout_s);
     ls_room_keeper_drain(self->keeper);
+    look_for_way_out(self);
 }
 
 /* ---- the summary ---- */
@@ -388,8 +402,11 @@ static ls_status add_handlers(supervisor *self)
     ls_loop_handler hangup = {on_hangup, self};
     ls_status status = ls_event_loop_add_signals(self->loop, signals, hangup);
     LS_THEN(status, ls_event_loop_add_timer(self->loop, TEND_MS, tending, NULL));
-    return status == LS_OK ? ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, NULL)
-                           : status;
+    LS_THEN(status, ls_event_loop_add_timer(self->loop, WAY_OUT_MS, way_out, &self->way_out));
+    if (status == LS_OK) {
+        ls_loop_source_set_active(self->way_out, false);
+    }
+    return status;
 }
 
 /* The invite first: scripts wait for the port. */

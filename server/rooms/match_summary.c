@@ -348,7 +348,8 @@ static void log_open(const ls_desync_finding *finding, const char *player, const
 ls_text ls_desync_finding_command(const char *bundle, const ls_simulation *simulation)
 {
     const ls_text none = {{0}};
-    return bundle ? ls_desync_command(bundle, ls_library_of(simulation->name), simulation) : none;
+    return bundle ? ls_desync_command(bundle, ls_library_of(simulation->name, NULL), simulation)
+                  : none;
 }
 
 /* First what explains this one, then what its class asks for. */

@@ -273,6 +273,11 @@ ls_status ls_rooms_create(const ls_rooms_config *config, ls_rooms **out, ls_text
     return LS_OK;
 }
 
+void ls_rooms_set_resting(ls_rooms *rooms, bool are_resting)
+{
+    ls_loop_source_set_active(rooms->timer, !are_resting);
+}
+
 void ls_rooms_finish_bundles(ls_rooms *rooms)
 {
     ls_desync_files_destroy(rooms->ground.files);

@@ -48,6 +48,10 @@ ls_status ls_rooms_open(ls_rooms *rooms, const ls_room_opening *opening, ls_room
 /* Forgets a room; its peers are disconnected. Not from within on_event. */
 void ls_rooms_close(ls_rooms *rooms, ls_room *room);
 
+/* While the rooms rest, what becomes due without a tick is not looked for: for a time in which
+ * nobody is in any of them. They do not rest at first. */
+void ls_rooms_set_resting(ls_rooms *rooms, bool are_resting);
+
 /* Waits for the bundles that are being written. */
 void ls_rooms_finish_bundles(ls_rooms *rooms);
 

@@ -20,6 +20,7 @@
 enum {
     REPORT_MS = 1000,
     LOOK_MS = 20,          /* between two looks whether there are changes, or all is written */
+    AWAKE_LOOKS = 50,      /* so many that find nobody, and one with each report is enough */
     CHANGES_MS = 100,      /* between two reports of it at least; seats are told at once */
     LEAVING_MS_MAX = 5000, /* then what is not written is given up: the players have it */
     BACKLOG_MAX = 1 << 20, /* of the channel: reports are left out above it */
@@ -45,6 +46,9 @@ typedef struct worker {
     uint64_t changed_ns; /* when changes were told the last time */
     bool is_draining;
     uint64_t looks;
+    ls_loop_source *look;
+    uint32_t quiet_looks;   /* in a row */
+    uint64_t packets_taken; /* until the last look */
     ls_worker_message received;
     ls_worker_message answer;
 } worker;
@@ -164,23 +168,36 @@ static void watch_admission(worker *self)
                        &self->console->log, ls_event_loop_now_ns(loop_of(self)));
 }
 
-static void on_report(void *user, uint64_t now_ns)
+/* ---- looking ---- */
+
+static bool is_resting(const worker *self)
 {
-    worker *self = user;
-    watch_admission(self);
-    report_load(self, now_ns);
-    report_seats(self);
-    ls_console_flush(self->console);
+    return self->quiet_looks >= AWAKE_LOOKS;
 }
 
-/* ---- in ---- */
-
-static void leave(worker *self)
+static void note_quiet_looks(worker *self, uint32_t looks)
 {
-    if (self->leaving_ns == 0) {
-        self->leaving_ns = ls_event_loop_now_ns(loop_of(self));
-        ls_host_freeze(ls_worker_rooms_host(self->rooms));
+    bool was_resting = is_resting(self);
+    self->quiet_looks = looks;
+    if (is_resting(self) != was_resting) {
+        ls_loop_source_set_active(self->look, was_resting);
+        ls_worker_rooms_set_resting(self->rooms, !was_resting);
     }
+}
+
+/* Somebody comes, or the supervisor wants something: whatever follows is to be seen at once. */
+static void wake(worker *self)
+{
+    note_quiet_looks(self, 0);
+}
+
+static bool has_callers(worker *self)
+{
+    const ls_transport *transport = ls_host_transport(ls_worker_rooms_host(self->rooms));
+    uint64_t taken = ls_transport_udp_total(transport).packets_received;
+    bool has_taken = taken != self->packets_taken;
+    self->packets_taken = taken;
+    return has_taken || ls_transport_udp_half_open(transport) > 0;
 }
 
 static void report_changes(worker *self, uint64_t now_ns)
@@ -200,15 +217,40 @@ static void on_look(void *user, uint64_t now_ns)
 {
     worker *self = user;
     if (self->leaving_ns == 0) {
-        ls_worker_rooms_look(self->rooms);
+        bool are_quiet = ls_worker_rooms_look(self->rooms);
         review_intake(self);
         report_changes(self, now_ns);
         if (ls_line_channel_backlog(self->channel) < BACKLOG_MAX) {
             ls_worker_rooms_report(self->rooms, self->looks++, REPORT_MS / LOOK_MS);
         }
+        bool is_quiet = !has_callers(self) && are_quiet;
+        note_quiet_looks(self, is_quiet ? self->quiet_looks + 1 : 0);
     } else if (ls_worker_rooms_are_written(self->rooms, now_ns) ||
                now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
         ls_event_loop_stop(loop_of(self));
+    }
+}
+
+static void on_report(void *user, uint64_t now_ns)
+{
+    worker *self = user;
+    watch_admission(self);
+    report_load(self, now_ns);
+    report_seats(self);
+    if (is_resting(self)) {
+        on_look(self, now_ns);
+    }
+    ls_console_flush(self->console);
+}
+
+/* ---- in ---- */
+
+static void leave(worker *self)
+{
+    wake(self);
+    if (self->leaving_ns == 0) {
+        self->leaving_ns = ls_event_loop_now_ns(loop_of(self));
+        ls_host_freeze(ls_worker_rooms_host(self->rooms));
     }
 }
 
@@ -223,6 +265,7 @@ static void on_line(void *user, char *line, size_t size)
     }
     switch (message->kind) {
     case LS_WORKER_COMMAND:
+        wake(self);
         if (message->command.kind == LS_SERVICE_OPEN_ROOM) {
             watch_admission(self); /* an allocation may have brought its key */
         }
@@ -246,6 +289,7 @@ static void on_line(void *user, char *line, size_t size)
         break;
     case LS_WORKER_DRAIN:
         self->is_draining = true;
+        wake(self);
         break;
     case LS_WORKER_LEAVE:
         leave(self);
@@ -303,6 +347,7 @@ static uint32_t worker_of_newcomer(worker *self, uint64_t attempt)
 static uint32_t choose_worker(void *user, const ls_sealed_asker *asker)
 {
     worker *self = user;
+    wake(self);
     if (asker->pass) {
         return worker_of_token(self, asker->pass);
     }
@@ -336,7 +381,6 @@ static bool count_connection(void *user, const ls_endpoint *address, bool has_en
 static ls_status create_rooms(worker *self, ls_text *why)
 {
     const ls_worker_settings *settings = &self->settings;
-    uint32_t peers = LS_TRANSPORT_UDP_PEERS_MAX / settings->workers;
     ls_crash_log_watch(ls_work_mark_place(self->mark));
     ls_worker_rooms_config rooms = {.settings = settings,
                                     .directory = self->directory,
@@ -348,7 +392,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                              .per_address_max = settings->address_connections,
                                              .sealed = self->admission.sealed,
                                              .table.matches_max = settings->rooms_max,
-                                             .table.players_max = peers - LS_HOST_PENDING_MAX,
+                                             .table.players_max = LS_HOST_PLACES_MAX,
                                              .table.at_work = ls_work_mark_place(self->mark)},
                                     .notify = notify,
                                     .user = self};
@@ -401,7 +445,7 @@ static ls_status add_handlers(worker *self)
     ls_loop_handler look = {on_look, self};
     ls_loop_handler signals = {on_signal, self};
     ls_status status = ls_event_loop_add_timer(loop, REPORT_MS, report, NULL);
-    LS_THEN(status, ls_event_loop_add_timer(loop, LOOK_MS, look, NULL));
+    LS_THEN(status, ls_event_loop_add_timer(loop, LOOK_MS, look, &self->look));
     return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
 }
 

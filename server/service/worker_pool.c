@@ -10,9 +10,10 @@
 #include <string.h>
 
 enum {
-    WATCH_MS = 100,
-    HALTED_MS = 1000,   /* the timer is so late: this process, or the machine, was halted */
-    AGAIN_MS_MIN = 100, /* until a worker is started again; doubled while it ends at once */
+    WATCH_MS = 1000,
+    WATCH_CLOSELY_MS = 100, /* while a worker is to be started again or killed */
+    HALTED_MS = 3000,       /* the alarm is so late: this process, or the machine, was halted */
+    AGAIN_MS_MIN = 100,     /* until a worker is started again; doubled while it ends at once */
     AGAIN_MS_MAX = 5000,
     LASTED_MS = 10000, /* then it did not end at once */
 };
@@ -35,9 +36,9 @@ typedef struct pool_worker {
 
 struct ls_worker_pool {
     ls_worker_pool_config config;
-    ls_loop_source *timer;
+    ls_loop_source *alarm;
     bool is_leaving;
-    uint64_t watched_ns; /* when the timer came last */
+    uint64_t watched_ns; /* when the alarm came last */
     pool_worker workers[LS_SERVICE_WORKERS_MAX];
     ls_worker_message message; /* working memory */
 };
@@ -80,11 +81,17 @@ static void on_line(void *user, char *line, size_t size)
     }
 }
 
-/* The timer destroys it, since a channel may not be destroyed within. */
+static void watch_in(const ls_worker_pool *pool, uint64_t ms)
+{
+    ls_loop_alarm_set(pool->alarm, now_of(pool) + ms * LS_NS_PER_MS);
+}
+
+/* The alarm destroys it, since a channel may not be destroyed within. */
 static void on_broken(void *user)
 {
     pool_worker *worker = user;
     worker->is_broken = true;
+    watch_in(worker->pool, WATCH_CLOSELY_MS);
 }
 
 /* ---- starting ---- */
@@ -126,6 +133,7 @@ static void on_end(void *user, uint64_t now_ns)
                     worker->number, end.exit_code, worker->again_ms);
     }
     forget(worker);
+    watch_in(pool, WATCH_CLOSELY_MS);
     pool->config.on_lost(pool->config.user, worker->number, was_at_work ? room : NULL);
 }
 
@@ -213,9 +221,10 @@ static void leave_out_own_halt(ls_worker_pool *pool, uint64_t now_ns)
     pool->watched_ns = now_ns;
 }
 
-static void on_timer(void *user, uint64_t now_ns)
+static void on_alarm(void *user, uint64_t now_ns)
 {
     ls_worker_pool *pool = user;
+    bool is_close = false;
     leave_out_own_halt(pool, now_ns);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         pool_worker *worker = &pool->workers[i];
@@ -228,7 +237,9 @@ static void on_timer(void *user, uint64_t now_ns)
                 ls_log_line(pool->config.log, LS_LOG_ERROR, "%s", why.bytes);
             }
         }
+        is_close = is_close || worker->process.id == 0 || worker->is_broken;
     }
+    watch_in(pool, is_close ? WATCH_CLOSELY_MS : WATCH_MS);
 }
 
 /* ---- what a worker is told ---- */
@@ -300,8 +311,11 @@ ls_status ls_worker_pool_create(const ls_worker_pool_config *config, ls_worker_p
     }
     pool->config = *config;
     pool->watched_ns = now_of(pool);
-    ls_loop_handler timer = {on_timer, pool};
-    ls_status status = ls_event_loop_add_timer(config->loop, WATCH_MS, timer, &pool->timer);
+    ls_loop_handler alarm = {on_alarm, pool};
+    ls_status status = ls_event_loop_add_alarm(config->loop, alarm, &pool->alarm);
+    if (status == LS_OK) {
+        watch_in(pool, WATCH_CLOSELY_MS);
+    }
     for (uint32_t i = 0; status == LS_OK && i < config->workers; i++) {
         pool_worker *worker = &pool->workers[i];
         worker->pool = pool;
@@ -324,7 +338,7 @@ void ls_worker_pool_destroy(ls_worker_pool *pool)
     if (!pool) {
         return;
     }
-    ls_loop_source_remove(pool->timer);
+    ls_loop_source_remove(pool->alarm);
     for (uint32_t i = 0; i < pool->config.workers; i++) {
         forget(&pool->workers[i]);
         ls_work_mark_destroy(pool->workers[i].mark);

@@ -754,16 +754,26 @@ static void look_for_players(ls_worker_rooms *all, worker_room *room)
     }
 }
 
-void ls_worker_rooms_look(ls_worker_rooms *all)
+static bool is_quiet(const worker_room *room)
 {
+    const ls_match *match = match_of(room);
+    return ls_match_state_of(match) == LS_MATCH_LOBBY && ls_match_players_here(match) == 0 &&
+           ls_match_spectating_of(match).now == 0 && room->saving.state != LS_SAVING_WRITES;
+}
+
+bool ls_worker_rooms_look(ls_worker_rooms *all)
+{
+    bool are_quiet = true;
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         worker_room *room = at(all, i);
         if (room) {
             look_at_saved(all, room);
             look_for_players(all, room);
             tell_votes(room);
+            are_quiet = are_quiet && is_quiet(room);
         }
     }
+    return are_quiet;
 }
 
 /* ---- reports ---- */
@@ -842,12 +852,6 @@ static uint32_t open_seats(const worker_room *room)
     return is_public(room) ? ls_match_seats_open(match_of(room)) : 0;
 }
 
-/* Others wait there for one more. */
-static bool is_awaited(const worker_room *room)
-{
-    return is_public(room) && ls_match_is_awaited(match_of(room));
-}
-
 /* With those of `coming` who find a seat there; returns how many are left. */
 static uint32_t add_seats(const worker_room *room, uint32_t coming, ls_worker_seats *seats)
 {
@@ -869,7 +873,8 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
             const worker_room *room = at(all, i);
-            if (room && (rounds == 1 || is_awaited(room) == (round == 0))) {
+            bool is_awaited = room && is_public(room) && ls_match_is_awaited(match_of(room));
+            if (room && (rounds == 1 || is_awaited == (round == 0))) {
                 coming = add_seats(room, coming, &seats);
             }
         }
@@ -879,19 +884,24 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
 
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
 {
-    bool is_found = false;
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         const worker_room *room = at(all, i);
-        is_found = is_found || (room && is_public(room) &&
-                                ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
-                                ls_match_config_of(match_of(room))->spectators_max > 0);
+        if (room && is_public(room) && ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
+            ls_match_config_of(match_of(room))->spectators_max > 0) {
+            return true;
+        }
     }
-    return is_found;
+    return false;
 }
 
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all)
 {
     return all->count;
+}
+
+void ls_worker_rooms_set_resting(ls_worker_rooms *all, bool are_resting)
+{
+    ls_rooms_set_resting(all->rooms, are_resting);
 }
 
 bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)

@@ -36,8 +36,9 @@ ls_host *ls_worker_rooms_host(const ls_worker_rooms *all);
 bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *message,
                              ls_worker_message *result);
 
-/* Some time has passed: 100 ms, say. */
-void ls_worker_rooms_look(ls_worker_rooms *all);
+/* Some time has passed: 100 ms, say. True when nobody is in any room, and none of them is being
+ * saved. */
+bool ls_worker_rooms_look(ls_worker_rooms *all);
 
 /* Reports through `tell`. A report takes as long as some ticks: each room has one of `turns` turns,
  * which follow one another. Or of rooms whose seats or state have changed, a few at a time; whether
@@ -54,6 +55,9 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
 /* Whether there is a room that they can watch. */
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all);
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);
+
+/* For rooms that are quiet: see ls_rooms_set_resting. */
+void ls_worker_rooms_set_resting(ls_worker_rooms *all, bool are_resting);
 
 /* True once every journal holds all that was closed. */
 bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns);

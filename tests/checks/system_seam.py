@@ -14,12 +14,8 @@ WHERE = ("common/*", "protocol/*", "server/*", "client/*", "tools/*")
 LINUX_BY_NATURE = (
     "tools/desync/machine_code.c",
     "tools/desync/write_trace.c",
-    "tools/synctest/crash.c",
     "tools/synctest/foreign_locale.c",
-    "tools/synctest/laid_inputs.c",
-    "tools/synctest/launch.c",
-    "tools/synctest/page_memory.c",
-    "tools/synctest/play_mode.c",
+    "tools/synctest/process_changes.c",
     "tools/synctest/shims.c",
     "tools/synctest/shims_files.c",
     "tools/synctest/shims_machine.c",
@@ -114,7 +110,7 @@ SAMPLES = (
         "the seam, what is Linux's by its nature, tests, and the C library",
         {
             "common/system/posix/file.c": "#include <sys/stat.h>\n#ifdef __linux__\n#endif\n",
-            "tools/synctest/launch.c": "#include <sys/mman.h>\n",
+            "tools/synctest/process_changes.c": "#include <sys/mman.h>\n",
             "tests/unit/test_file.c": "#include <unistd.h>\n",
             "server/program/main.c": "#include <errno.h>\n#include <stdio.h>\n"
             "/* #include <unistd.h> */\n#ifdef __x86_64__\n#endif\n",
@@ -160,7 +156,7 @@ SAMPLES = (
     ),
     (
         "a file that stays on the list for nothing",
-        {"tools/synctest/launch.c": "#include <stdio.h>\n"},
-        ["launch.c:1: needs no system any more"],
+        {"tools/synctest/process_changes.c": "#include <stdio.h>\n"},
+        ["process_changes.c:1: needs no system any more"],
     ),
 )

@@ -30,6 +30,7 @@ enum {
     UNSET_VARIABLE = 10,
     COIN = 11,
     TOGGLE = 13,
+    LARGE_MIB = 17, /* of state, which helpers treat as a large one */
     TIME_MAX_MS = 60000,
     AMPLE_TIME_MS = 90000, /* for surroundings as well, with sanitizers and beside other tests */
 };
@@ -89,7 +90,8 @@ static void destroy_process(fixture *here)
     ls_rerun_process_destroy(here->process);
 }
 
-/* The trap springs in helpers alone. */
+/* The trap springs in helpers alone: in the last tick where chance is tossed or the state is large,
+ * since of that no other tick is repeated. */
 static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast_mib,
                                  uint32_t time_max_ms)
 {
@@ -101,7 +103,7 @@ static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast
     ls_sim_config sim = ls_sim_config_default(simulation);
     if (trap != 0) {
         sim.params[0] = trap;
-        sim.params[1] = trap == COIN ? TICKS - 1 : AGREED + 5;
+        sim.params[1] = trap == COIN || ballast_mib > 0 ? TICKS - 1 : AGREED + 5;
     }
     if (ballast_mib != 0) {
         sim.params[2] = ballast_mib;
@@ -235,7 +237,7 @@ static void expect_left(const fixture *here, const ls_rerun_outcome *outcome)
 
 Test(rerun_process, large_states_stay_outside_this_process_until_they_are_read)
 {
-    fixture here = open_fixture_with(TRAP, 0, 17, TIME_MAX_MS);
+    fixture here = open_fixture_with(TRAP, 0, LARGE_MIB, TIME_MAX_MS);
     const ls_rerun_outcome *outcome = run(&here, 0);
     cr_expect_str_eq(outcome->failure.bytes, "");
     cr_expect_eq(outcome->figures.fresh, ls_sim_instance_hash(here.instance));
@@ -243,6 +245,37 @@ Test(rerun_process, large_states_stay_outside_this_process_until_they_are_read)
     cr_expect_null(outcome->state);
     cr_expect_null(outcome->pass_state);
     expect_left(&here, outcome);
+    close_fixture(&here);
+}
+
+static void expect_race(const ls_rerun_figures *figures)
+{
+    cr_expect(figures->known & LS_RERUN_RACES);
+    cr_expect_not(figures->known & LS_RERUN_APART);
+    cr_expect(figures->apart > 0 && figures->apart < LS_RERUN_TIMES);
+}
+
+/* The last tick is, from the state before it. */
+Test(rerun_process, runs_of_large_states_are_repeated_as_well)
+{
+    fixture here = open_fixture_with(TRAP, TIME, LARGE_MIB, AMPLE_TIME_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    expect_race(figures);
+    close_fixture(&here);
+    here = open_fixture_with(TRAP, SEED, LARGE_MIB, AMPLE_TIME_MS);
+    figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect(figures->known & LS_RERUN_APART);
+    cr_expect_neq(figures->apart, figures->fresh);
+    cr_expect_not(figures->known & LS_RERUN_RACES);
+    close_fixture(&here);
+}
+
+Test(rerun_process, writes_outside_large_states_are_named_as_well)
+{
+    fixture here = open_fixture_with(TRAP, TOGGLE, LARGE_MIB, AMPLE_TIME_MS);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect_str_eq(outcome->outside.bytes, "pass spring writes to the variable calls");
+    cr_expect_not(outcome->figures.known & LS_RERUN_RACES, "it is the same each time");
     close_fixture(&here);
 }
 
@@ -353,13 +386,6 @@ Test(rerun_process, files_that_are_written_are_named_with_what_writes_them)
     rmdir(folder);
 }
 #endif
-
-static void expect_race(const ls_rerun_figures *figures)
-{
-    cr_expect(figures->known & LS_RERUN_RACES);
-    cr_expect_not(figures->known & LS_RERUN_APART);
-    cr_expect(figures->apart > 0 && figures->apart < LS_RERUN_TIMES);
-}
 
 Test(rerun_process, time_shows_when_runs_are_repeated)
 {

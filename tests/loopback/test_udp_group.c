@@ -82,13 +82,14 @@ static uint32_t worker_of(const uint8_t *bytes, size_t size)
 
 static void assert_packets_go_by_index(void)
 {
-    for (uint32_t index = 0; index < LS_SEALED_CONNECTIONS_MAX; index += 7) {
+    for (uint32_t index = 0; index < LS_SEALED_INDICES * LS_SEALED_INDEX_ROUNDS; index += 97) {
         for (uint32_t content = 0; content < LS_SEALED_CONTENT_COUNT; content++) {
             const ls_sealed_header header = {
                 .content = (ls_sealed_content)content, .index = (uint16_t)index, .counter = 0xffff};
             uint8_t bytes[40] = {0};
             ls_sealed_write_client_header(bytes, &header);
-            cr_assert_eq(worker_of(bytes, sizeof bytes), index % WORKERS, "index %u", index);
+            uint32_t worker = index % LS_SEALED_INDICES % WORKERS;
+            cr_assert_eq(worker_of(bytes, sizeof bytes), worker, "index %u", index);
         }
     }
 }

@@ -2,8 +2,11 @@
  * to END, no memory that grows, whatever comes and goes. */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/fault_simulation.h"
 
 /* ---- large inputs ---- */
 
@@ -212,6 +215,60 @@ Test(limits, every_failed_allocation_is_survived)
         cr_assert_eq(counting.live_blocks, 0);
     }
     cr_assert_gt(allowed, 5);
+}
+
+/* ---- a large state that differs ---- */
+
+enum {
+    LARGE_BYTES = 17 << 20,
+    LARGE_TICKS = 30,
+    LARGE_FLIPPED_TICK = 20,
+};
+
+static size_t large_state_bytes(const ls_sim_config *config)
+{
+    return fault_simulation()->state_bytes(config) + LARGE_BYTES;
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    uint32_t count = fault_simulation()->fields(config, out, capacity);
+    const ls_field ballast = {"ballast",           "", LS_FIELD_U64, 1, LARGE_BYTES / 8,
+                              sizeof(fault_state), 8};
+    return count + ls_fields_copy(&ballast, 1, out + count, capacity - LS_MIN(count, capacity));
+}
+
+/* The client answers nothing, so that all of the time passes. */
+static void send_no_evidence(void *user, virtual_client *client, ls_channel channel,
+                             const uint8_t *bytes, size_t size)
+{
+    uint32_t kind = ls_message_peek(bytes, size);
+    (void)user;
+    if (channel != LS_CHANNEL_RELIABLE || kind < LS_MESSAGE_TREE_ANSWER ||
+        kind > LS_MESSAGE_BUILD_FINGERPRINT) {
+        ls_transport_send(client->transport, client->server, channel, bytes, size);
+    }
+}
+
+/* Its ticks take a machine longer to run again than those of a small one. */
+Test(limits, clients_with_large_states_have_five_times_as_long_to_answer)
+{
+    ls_simulation large = *fault_simulation();
+    large.state_bytes = large_state_bytes;
+    large.fields = large_fields;
+    virtual_setup setup = virtual_setup_default(&large, 2, LARGE_TICKS);
+    setup.runs_nothing_again = true;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    flip_bit(bad, LARGE_FLIPPED_TICK, offsetof(fault_state, cells[3]));
+    bad->tamper = (virtual_tamper){send_no_evidence, NULL};
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = ls_match_desync_of(run->match, report_of(bad).slot);
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_SILENT, "%s", finding->verdict.why.bytes);
+    cr_expect_geq(finding->took_ns, 25 * SECOND);
+    cr_expect_leq(finding->took_ns, 26 * SECOND);
+    virtual_match_destroy(run);
 }
 
 /* ---- coming and going ---- */

@@ -10,6 +10,7 @@ enum {
     TICKS = 420,
     FROM = 101,
     COMES = 150,
+    LARGER_WORDS = 64 << 10,
     SERVER = 1u << 0,
     FIRST = 1u << 1,
     NEXT = 1u << 2,
@@ -131,30 +132,79 @@ static const unseen_case cases[] = {
      PROCESS},
 };
 
+/* One who comes when the match runs, and differs in its first steps. */
+#define LATE .is_late = true
+#define OF_LATE_BUILD .faulty = THIRD, .change = OTHER_BUILD, LATE, .kind = BUILD
+
+static const unseen_case late_cases[] = {
+    {"a late constant", UNSEEN_CONSTANT, OF_LATE_BUILD, .part = {0, 6}, SPREAD, IN("wrong")},
+    {"a late fused operation", UNSEEN_FUSED, OF_LATE_BUILD, SPREAD, IN("score")},
+    {"a late write past an end", UNSEEN_PAST_END, OF_LATE_BUILD, SPREAD, IN("tail")},
+    {"a late bit field", UNSEEN_BITFIELD, OF_LATE_BUILD, SPREAD, IN("players")},
+    {"two late faults", UNSEEN_TWO_PASSES, OF_LATE_BUILD, .pass = "gather", IN("spare")},
+    {"a late frame counter", UNSEEN_COUNTER, ALL, LATE, SPREAD, IN("wrong"), OUTSIDE},
+    {"a late random stream", UNSEEN_STREAM, ALL, LATE, SPREAD, IN("wrong"), OUTSIDE},
+    {"a cache that is cold late", UNSEEN_CACHE, ALL, {77, 0}, LATE, SPREAD, IN("score"), OUTSIDE},
+    {"a wide cache that is cold late",
+     UNSEEN_WIDE_CACHE,
+     ALL,
+     {77, 0},
+     LATE,
+     SPREAD,
+     IN("cells[0]"),
+     OUTSIDE},
+    {"a late stack that is not set",
+     UNSEEN_STACK,
+     ALL,
+     {0x1234567, 0x89abcde},
+     LATE,
+     SPREAD,
+     IN("wrong"),
+     UNSTABLE},
+    {"a late order of pointers", UNSEEN_ADDRESS, ALL, {1, 2}, LATE, SPREAD, IN("wrong"), PROCESS},
+    {"a late clock", UNSEEN_CLOCK, ALL, {100, 200}, LATE, SPREAD, IN("wrong"), PROCESS},
+    {"a late variable",
+     UNSEEN_VARIABLE,
+     ALL,
+     {3, 4},
+     OTHER_VARIABLES,
+     LATE,
+     SPREAD,
+     IN("wrong"),
+     ENVIRONMENT},
+    {"a late file", UNSEEN_FILE, ALL, {7, 8}, OTHER_FILES, LATE, SPREAD, IN("wrong"), ENVIRONMENT},
+};
+
 /* ---- playing ---- */
 
 static unseen_machine machines[MACHINES];
+static uint32_t ballast_words;
 
 static bool has_fault(const unseen_case *what, uint32_t machine)
 {
     return what->faulty >> machine & 1u;
 }
 
+/* The client whose difference is looked at. */
+static uint32_t judged(const unseen_case *what)
+{
+    return what->is_late ? 2 : 0;
+}
+
 static void prepare(const unseen_case *what, uint32_t index)
 {
     unseen_machine *machine = &machines[index];
-    bool is_changed = what->faulty == SERVER ? index == 0 : index > 0 && has_fault(what, index);
+    /* Of several clients one differs from the server, or all would outvote it. */
+    bool is_like_server = index == 0 || (what->faulty == ALL && index != judged(what) + 1);
+    bool is_changed =
+        what->faulty == SERVER ? index == 0 : !is_like_server && has_fault(what, index);
+    uint32_t own = what->part[!is_like_server];
     unseen_machine_init(machine);
     machine->fault = has_fault(what, index) ? what->fault : UNSEEN_NONE;
     machine->from = what->from != 0 ? what->from : FROM;
     machine->until = what->lasts > 0 ? machine->from + what->lasts : 0;
-    uint32_t own = what->part[index > 0];
-    /* Of several clients one differs from the server, or all would outvote it. */
-    if (what->faulty == ALL && index > 1) {
-        own = what->part[0];
-        is_changed = false;
-    }
     machine->part = own;
+    machine->ballast_words = ballast_words;
     machine->live = (unseen_process){
         .cache = own, .address = own, .clock = own, .variable = own, .locale = own};
     if (is_changed && what->change != SAME_PRINT) {
@@ -170,12 +220,6 @@ static virtual_client *add_machine(virtual_match *run, uint32_t index, bool is_l
     client.session.print = &machines[index].print;
     client.comes_later = is_late;
     return virtual_match_add_client(run, &client);
-}
-
-/* The client whose difference is looked at. */
-static uint32_t judged(const unseen_case *what)
-{
-    return what->is_late ? 2 : 0;
 }
 
 static virtual_match *play(const unseen_case *what, uint32_t interval, uint64_t seed)
@@ -269,4 +313,25 @@ Test(unseen, faults_are_named_when_states_are_compared_seldom)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_case(&cases[i], i % 2 == 0 ? 8 : 30, i + 1);
     }
+}
+
+static void check_late_joiners(uint32_t words, uint32_t interval)
+{
+    ballast_words = words;
+    for (size_t i = 0; i < sizeof late_cases / sizeof late_cases[0]; i++) {
+        check_case(&late_cases[i], interval, i + 1);
+    }
+    ballast_words = 0;
+}
+
+Test(unseen, faults_of_a_late_joiner_are_named_in_its_first_steps)
+{
+    check_late_joiners(0, 1);
+    check_late_joiners(0, 8);
+}
+
+/* Its states are not all kept: not even that before the first one that differs. */
+Test(unseen, faults_of_a_late_joiner_with_a_larger_state_are_named_in_its_first_steps)
+{
+    check_late_joiners(LARGER_WORDS, 16);
 }

@@ -1,6 +1,7 @@
 """Windows on x86-64: the programs are built by mingw-w64, and run by wine."""
 
 import contextlib
+import json
 import pathlib
 import shutil
 import sys
@@ -23,6 +24,10 @@ ENVIRONMENT = {
 LINUX = ROOT / "build" / "release" / "bin"
 COLOURS_MIN = 4  # of a match that is drawn
 LEAST_SHARE = 0.97  # of the unit tests
+BUILTINS = ("arena", "rope", "spring", "tumble", "units")
+SYNCTEST_SAME = {"still", "again", "save", "join", "rollback", "stack", "addresses", "bounds",
+                 "flush", "rounding", "draw", "log"}
+NEEDS_LINUX = {"fresh", "heap", "cpu", "library", "cores", "environment", "clock", "ties"}
 
 
 def make_libraries():
@@ -68,6 +73,21 @@ def run_unit_tests():
     if passed < LEAST_SHARE * (passed + len(failed)) or passed == 0:
         raise Failed(words)
     return words
+
+
+def test_builtins():
+    """lockstep-synctest on every built-in: what needs no other system is the same, and the rest,
+    and what a built-in has not, is skipped."""
+    program = wine(BUILD / "bin" / "lockstep-synctest.exe")
+    said = []
+    for name in BUILTINS:
+        found = json.loads(run([program, name, "--ticks", "60", "--json", "-"]))
+        same, skipped = ({each["name"] for each in found["perturbations"] if each["result"] == word}
+                         for word in ("same", "skipped"))
+        if found["status"] != "clean" or not SYNCTEST_SAME <= same or not NEEDS_LINUX <= skipped:
+            raise Failed(f"{name}: {found}")
+        said.append(f"{name} {found['hashes_compared']}")
+    return "hashes compared: " + ", ".join(said)
 
 
 def client():
@@ -174,6 +194,7 @@ def play(report):
     report.stage("build", build, needs=["libraries"])
     report.stage("golden values", compare_golden, needs=["libraries"])
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
+    report.stage("synctest", test_builtins, needs=["build"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
     report.stage("window", show_window, needs=["build"])

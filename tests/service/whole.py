@@ -483,6 +483,26 @@ def test_room_is_opened_before_a_worker_has_started():
         one.close()
 
 
+def sleeps(pid):
+    """How often a process has slept and was woken; a busy machine makes it no more."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M).group(1))
+
+
+def test_worker_in_which_nobody_is_rests_until_somebody_comes():
+    with Service(ONE_PAIR, workers=1) as service:
+        worker = wait_for(lambda: service.worker(0)["pid"], "the worker's process")
+
+        def is_at_rest():
+            before = sleeps(worker)
+            time.sleep(1)
+            return sleeps(worker) - before <= 10
+
+        wait_for(is_at_rest, "a worker that looks around no more than a few times a second")
+        play_a_pair(service)
+        wait_for(lambda: service.room("pair-2"), "the next room")
+
+
 def test_supervisor_that_was_halted_kills_no_worker():
     with Service(ONE_PAIR) as service:
         for _ in range(2):

@@ -10,15 +10,19 @@
 
 /* ---- the simulation ---- */
 
+static uint32_t ballast_words(const ls_sim_config *config)
+{
+    const unseen_machine *machine = config->user;
+    return machine->ballast_words;
+}
+
 static size_t state_bytes(const ls_sim_config *config)
 {
-    (void)config;
-    return sizeof(unseen_state);
+    return sizeof(unseen_state) + ballast_words(config) * sizeof(uint64_t);
 }
 
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
-    (void)config;
     const ls_field list[] = {
         LS_FIELD_OF(unseen_state, sum, LS_FIELD_U64, ""),
         LS_FIELD_OF(unseen_state, ticks, LS_FIELD_U32, "ticks"),
@@ -29,8 +33,10 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         LS_FIELD_ARRAY_OF(unseen_state, cells, UNSEEN_CELLS, LS_FIELD_U64, ""),
         LS_FIELD_OF(unseen_state, tail, LS_FIELD_U32, ""),
         LS_FIELD_OF(unseen_state, spare, LS_FIELD_U32, ""),
+        {"ballast", "", LS_FIELD_U64, 1, ballast_words(config), sizeof(unseen_state), 8},
     };
-    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
+    uint32_t count = sizeof list / sizeof list[0] - (ballast_words(config) == 0);
+    return ls_fields_copy(list, count, out, capacity);
 }
 
 static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
@@ -140,6 +146,10 @@ static void spread(const ls_step *step)
     for (uint32_t i = 0; i < UNSEEN_CELLS; i++) {
         state->cells[i] += (state->sum >> (i % 8) & 0xffu) +
                            (fault == UNSEEN_WIDE_CACHE ? machine->now->cache : 0);
+    }
+    uint64_t *ballast = (uint64_t *)(state + 1);
+    for (uint32_t i = 0; i < ballast_words(step->config) / 64; i++) {
+        ballast[i * 64 + state->ticks % 64] += state->sum;
     }
     if (fault == UNSEEN_PAST_END) {
         state->tail = 9;

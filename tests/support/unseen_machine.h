@@ -74,9 +74,10 @@ typedef struct unseen_run {
 
 typedef struct unseen_machine {
     unseen_fault fault;
-    uint32_t part; /* what the fault gives here, where other machines have it too */
-    ls_tick from;  /* of the first step that goes wrong */
-    ls_tick until; /* and of the first one that does not any more; 0: never */
+    uint32_t part;          /* what the fault gives here, where other machines have it too */
+    uint32_t ballast_words; /* of 8 bytes behind the state, of all machines alike */
+    ls_tick from;           /* of the first step that goes wrong */
+    ls_tick until;          /* and of the first one that does not any more; 0: never */
     unseen_process live;
     unseen_process *now; /* in which steps are made */
     ls_build_fingerprint print;

@@ -97,7 +97,7 @@ static inline sealed_datagram sealed_by_client(ls_sealed_client *client, ls_seal
                                                const void *bytes, size_t size)
 {
     sealed_datagram datagram;
-    memcpy(datagram.bytes + LS_SEALED_CLIENT_HEADER_BYTES, bytes, size);
+    memcpy(datagram.bytes + ls_sealed_client_header_size(client), bytes, size);
     datagram.size = ls_sealed_client_seal(client, content, datagram.bytes, size);
     return datagram;
 }

@@ -14,7 +14,8 @@ typedef struct sealed {
 static sealed seal_numbered(uint64_t counter, size_t size)
 {
     sealed made = {{0}, 0};
-    const ls_sealed_header header = {LS_SEALED_PACKET, 0x123, (uint16_t)counter};
+    const ls_sealed_header header = {
+        .content = LS_SEALED_PACKET, .index = 0x123, .counter = (uint16_t)counter};
     ls_sealed_write_client_header(made.bytes, &header);
     memset(made.bytes + LS_SEALED_CLIENT_HEADER_BYTES, 0xab, size);
     made.size =
@@ -43,7 +44,7 @@ static ls_sealed_rejection try_open(const uint8_t *key, ls_counter_window *windo
 Test(sealed_packet, headers_are_as_written_down)
 {
     uint8_t bytes[LS_SEALED_CLIENT_HEADER_BYTES + LS_SEALED_TAG_BYTES] = {0};
-    const ls_sealed_header header = {LS_SEALED_ENET, 0xabc, 0x1234};
+    const ls_sealed_header header = {.content = LS_SEALED_ENET, .index = 0xabc, .counter = 0x1234};
     ls_sealed_write_client_header(bytes, &header);
     const uint8_t of_client[] = {0x80 + 16 * 2 + 0xa, 0xbc, 0x34, 0x12};
     cr_assert_arr_eq(bytes, of_client, sizeof of_client);
@@ -60,6 +61,29 @@ Test(sealed_packet, headers_are_as_written_down)
     cr_assert_eq(read.content, LS_SEALED_ENET);
     cr_assert_eq(read.index, 0);
     cr_assert_eq(read.counter, 0x1234);
+}
+
+Test(sealed_packet, index_of_more_than_12_bits_takes_one_byte_more)
+{
+    uint8_t bytes[LS_SEALED_CLIENT_HEADER_BYTES_MAX + LS_SEALED_TAG_BYTES] = {0};
+    const ls_sealed_header header = {.content = LS_SEALED_ENET, .index = 0x5abc, .counter = 0x1234};
+    ls_sealed_write_client_header(bytes, &header);
+    const uint8_t of_client[] = {0x80 + 16 * 7 + 0xa, 0xbc, 16 * 2 + 5, 0x34, 0x12};
+    cr_assert_arr_eq(bytes, of_client, sizeof of_client);
+    cr_assert_eq(ls_sealed_client_header_bytes(header.index), sizeof of_client);
+    cr_assert_eq(ls_sealed_client_header_bytes(0xfff), LS_SEALED_CLIENT_HEADER_BYTES);
+    ls_sealed_header read;
+    cr_assert(ls_sealed_read_client_header(bytes, sizeof bytes, &read));
+    cr_assert_eq(read.content, LS_SEALED_ENET);
+    cr_assert_eq(read.index, 0x5abc);
+    cr_assert_eq(read.counter, 0x1234);
+    cr_assert_eq(read.bytes, sizeof of_client);
+    cr_assert_not(ls_sealed_read_client_header(bytes, sizeof bytes - 1, &read));
+    for (unsigned third = 0; third < 256; third++) {
+        bytes[2] = (uint8_t)third;
+        bool is_known = third < 16 * LS_SEALED_CONTENT_COUNT && third % 16 > 0;
+        cr_assert_eq(ls_sealed_read_client_header(bytes, sizeof bytes, &read), is_known);
+    }
 }
 
 Test(sealed_packet, only_headers_of_known_content_and_size_are_read)
@@ -170,7 +194,7 @@ Test(sealed_packet, content_may_be_empty_or_as_large_as_fits)
 {
     ls_counter_window window = {0};
     cr_assert_eq(try_open(KEY, &window, seal_numbered(0, 0)), LS_SEALED_ACCEPTED);
-    sealed largest = seal_numbered(1, LS_SEALED_CONTENT_BYTES_MAX);
+    sealed largest = seal_numbered(1, LS_SEALED_CONTENT_BYTES_MAX + 1); /* its header is short */
     cr_assert_eq(largest.size, LS_SEALED_DATAGRAM_BYTES_MAX);
     cr_assert_eq(try_open(KEY, &window, largest), LS_SEALED_ACCEPTED);
 }

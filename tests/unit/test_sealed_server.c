@@ -152,7 +152,7 @@ Test(sealed_server, config_out_of_range_is_refused)
     ls_sealed_server_config bad = config;
     bad.connections_max = 0;
     cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
-    bad.connections_max = LS_SEALED_CONNECTIONS_MAX + 1;
+    bad.connections_max = LS_SEALED_INDICES * LS_SEALED_INDEX_ROUNDS + 1;
     cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
     bad = config;
     bad.per_address_max = 0;

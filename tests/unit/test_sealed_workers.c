@@ -14,6 +14,7 @@ enum {
     ROUTE_OF_CHALLENGE_AT = 11,
     REASON_AT = 9,
     ACCEPT_INDEX_AT = 41,
+    OWN_INDICES = LS_SEALED_INDICES / LS_SEALED_WORKERS_MAX, /* of 12 bits */
 };
 
 static ls_sealed_server_config config;
@@ -144,17 +145,18 @@ Test(sealed_workers, config_out_of_range_is_refused)
     bad.workers = LS_SEALED_WORKERS_MAX + 1;
     cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
     bad.workers = LS_SEALED_WORKERS_MAX;
-    bad.connections_max = LS_SEALED_CONNECTIONS_MAX / LS_SEALED_WORKERS_MAX + 1;
+    bad.connections_max = LS_SEALED_INDICES + 1;
     cr_assert_eq(ls_sealed_server_create(&bad, ls_allocator_heap(), &made), LS_BAD_ARGUMENT);
     cr_assert_null(made);
 }
 
-/* All connections of the last of sixteen workers: each has an index of its own, up to the last. */
+/* The last of sixteen workers, with more connections than it has indices of 12 bits: each has an
+ * index of its own, whose lowest 12 bits are this worker's. */
 Test(sealed_workers, each_worker_has_every_nth_index)
 {
     config.workers = LS_SEALED_WORKERS_MAX;
     config.worker = LS_SEALED_WORKERS_MAX - 1;
-    config.connections_max = LS_SEALED_CONNECTIONS_MAX / LS_SEALED_WORKERS_MAX;
+    config.connections_max = OWN_INDICES + 5;
     config.choose_worker = NULL;
     ls_sealed_server *last = sealed_server_with(&config);
     ls_sealed_client_config client_config = sealed_client_of(&config);
@@ -166,7 +168,9 @@ Test(sealed_workers, each_worker_has_every_nth_index)
         cr_assert_eq(accept.bytes[0], 4);
         uint32_t index = accept.bytes[ACCEPT_INDEX_AT] | (uint32_t)accept.bytes[ACCEPT_INDEX_AT + 1]
                                                              << 8;
-        cr_assert_eq(index, i * LS_SEALED_WORKERS_MAX + LS_SEALED_WORKERS_MAX - 1);
+        uint32_t round = i / OWN_INDICES * LS_SEALED_INDICES;
+        cr_assert_eq(index,
+                     round + i % OWN_INDICES * LS_SEALED_WORKERS_MAX + LS_SEALED_WORKERS_MAX - 1);
         cr_assert(sealed_to_client(each, accept, now_ns).is_opened);
         ls_sealed_received received;
         sealed_datagram up = sealed_by_client(each, LS_SEALED_PACKET, "up", 2);

@@ -8,7 +8,7 @@ static ls_spectator_table table;
 
 static void open_table(void)
 {
-    cr_assert_eq(ls_spectator_table_init(&table, 4, ls_allocator_heap()), LS_OK);
+    cr_assert_eq(ls_spectator_table_init(&table, 4, NULL, ls_allocator_heap()), LS_OK);
 }
 
 static void close_table(void)
@@ -50,6 +50,25 @@ Test(spectator_table, a_full_table_takes_nobody_and_a_free_row_is_new, .init = o
     cr_assert_eq(fresh->peer, 5);
 }
 
+Test(spectator_table, tables_share_a_pool)
+{
+    uint32_t pool = 3;
+    ls_spectator_table other;
+    cr_assert_eq(ls_spectator_table_init(&table, 4, &pool, ls_allocator_heap()), LS_OK);
+    cr_assert_eq(ls_spectator_table_init(&other, 4, &pool, ls_allocator_heap()), LS_OK);
+    cr_assert_not_null(ls_spectator_table_add(&table, 1));
+    cr_assert_not_null(ls_spectator_table_add(&other, 2));
+    ls_spectator *third = ls_spectator_table_add(&other, 3);
+    cr_assert_not_null(third);
+    cr_assert_null(ls_spectator_table_add(&table, 4), "the pool is empty");
+    cr_assert_eq(table.count, 1);
+    ls_spectator_table_remove(&other, third);
+    cr_assert_not_null(ls_spectator_table_add(&table, 4));
+    cr_assert_eq(pool, 0);
+    ls_spectator_table_deinit(&other, ls_allocator_heap());
+    cr_assert_eq(pool, 1, "the last row of a table that ends");
+}
+
 static uint32_t go_round(uint32_t turns[8])
 {
     uint32_t met = 0;
@@ -89,7 +108,7 @@ Test(spectator_table, everybody_gets_one_turn_a_round, .init = open_table)
 Test(spectator_table, survives_every_failed_allocation_and_gives_all_back)
 {
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
-        refused.status = ls_spectator_table_init(&table, 100, &refused.counting.allocator);
+        refused.status = ls_spectator_table_init(&table, 100, NULL, &refused.counting.allocator);
         ls_spectator_table_deinit(&table, &refused.counting.allocator);
     }
 }

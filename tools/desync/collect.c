@@ -387,10 +387,10 @@ static ls_status write_all(const collection *all, ls_text *why)
     const collect_config *config = all->config;
     ls_status status = LS_OK;
     if (!config->is_quiet) {
-        status = explain_report_save("-", write_text, all, why);
+        status = ls_output_write_by("-", "report", write_text, all, why);
     }
     if (status == LS_OK && config->html_path) {
-        status = explain_report_save(config->html_path, write_html, all, why);
+        status = ls_output_write_by(config->html_path, "report", write_html, all, why);
     }
     if (status == LS_OK && config->json_path) {
         status = ls_json_save(fill_json, all, config->json_path, why);

@@ -171,10 +171,10 @@ static ls_status write_reports(const explanation *made, const explain_code_place
                                    &made->reproductions, &made->chain,        &made->line};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
-        status = explain_report_save("-", write_text, &report, why);
+        status = ls_output_write_by("-", "report", write_text, &report, why);
     }
     if (status == LS_OK && config->html_path) {
-        status = explain_report_save(config->html_path, write_html, &report, why);
+        status = ls_output_write_by(config->html_path, "report", write_html, &report, why);
     }
     if (status == LS_OK && config->json_path) {
         status = explain_report_write_json(&report, config->json_path, why);

@@ -1,29 +1,7 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/report.h"
 
-#include "lockstep/common/system/output.h"
-
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-ls_status explain_report_save(const char *path, explain_writer writer, const void *content,
-                              ls_text *why)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (file) {
-        writer(file, content);
-    }
-    if (!file || fclose(file) != 0) {
-        free(text);
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    ls_status status = ls_output_write_bytes(path, "report", text, bytes, why);
-    free(text);
-    return status;
-}
 
 void explain_report_input_text(const ls_slot_input *input,
                                char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])

@@ -47,11 +47,6 @@ typedef struct explain_report {
     const explain_line *line;
 } explain_report;
 
-/* Saves the writer's text to a file, or to standard output for "-". IO or NO_MEMORY. */
-typedef void (*explain_writer)(FILE *file, const void *content);
-ls_status explain_report_save(const char *path, explain_writer writer, const void *content,
-                              ls_text *why);
-
 const char *explain_report_style(void); /* of a page */
 void explain_report_write_text(FILE *file, const explain_report *report);
 void explain_report_write_html(FILE *file, const explain_report *report);

@@ -1,6 +1,7 @@
-/* Crash: what a perturbed process does when the code in it crashes: it notes the signal and ends,
- * or, in a guarded call, comes back and says which address was touched. A plug-in's crash is a
- * finding, never a crash of the program. Called by the perturbed process alone. */
+/* Crash: what a perturbed process does when the code in it crashes: it notes the signal and ends.
+ * In a guarded call it may find that the memory that was touched is what must not be written to. A
+ * plug-in's crash is a finding, never a crash of the program. Called by the perturbed process
+ * alone. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
 #define LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
 
@@ -9,10 +10,14 @@
 /* From here on a crash is written to the outcome. */
 void synctest_crash_watch(synctest_exchange *exchange);
 
-/* Runs `run`, and returns false with the address when it touched memory that it must not. */
-bool synctest_crash_guard(void (*run)(void *user), void *user, uintptr_t *address);
+typedef struct synctest_reader {
+    void (*run)(void *user);
+    /* The call has touched memory that is closed. True: the outcome says so, and the process is to
+     * end; false: it is a crash like any other. */
+    bool (*on_write)(void *user, uintptr_t address);
+    void *user;
+} synctest_reader;
 
-/* As if the signal had come outside a guarded call. */
-_Noreturn void synctest_crash_end(int signal_number);
+void synctest_crash_guard(const synctest_reader *reader);
 
 #endif

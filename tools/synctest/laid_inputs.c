@@ -1,40 +1,30 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/laid_inputs.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/pages.h"
 #include "lockstep/tools/synctest/noise.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define TABLE_BYTES (LS_PLAYERS_MAX * sizeof(ls_slot_input))
 
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 static uint8_t *room(const synctest_laid_inputs *laid, uint32_t index)
 {
-    return laid->rooms + index * (laid->room_bytes + page_size());
+    return laid->rooms + index * (laid->room_bytes + ls_pages_size());
 }
 
 ls_status synctest_laid_inputs_init(synctest_laid_inputs *laid, synctest_inputs_layout layout)
 {
-    size_t page = page_size(), most = LS_MAX(TABLE_BYTES, LS_INPUT_BYTES_MAX);
+    size_t page = ls_pages_size(), most = LS_MAX(TABLE_BYTES, LS_INPUT_BYTES_MAX);
     size_t room_bytes = (most + page - 1) / page * page;
     size_t all_bytes = (LS_PLAYERS_MAX + 1) * (room_bytes + page);
-    uint8_t *rooms =
-        mmap(NULL, all_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (rooms == MAP_FAILED) {
-        return LS_NO_MEMORY;
-    }
+    uint8_t *rooms = ls_pages_acquire(0, all_bytes);
+    bool is_open = rooms != NULL;
     *laid = (synctest_laid_inputs){layout, room_bytes, rooms};
-    for (uint32_t i = 0; i <= LS_PLAYERS_MAX; i++) {
-        mprotect(room(laid, i) + room_bytes, page, PROT_NONE);
+    for (uint32_t i = 0; i <= LS_PLAYERS_MAX && is_open; i++) {
+        is_open = ls_pages_allow(room(laid, i), room_bytes, LS_PAGES_WRITTEN);
     }
-    return LS_OK;
+    return is_open ? LS_OK : LS_NO_MEMORY;
 }
 
 /* Copies bytes into a room, with what comes behind them there. A simulation sees at most

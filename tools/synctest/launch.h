@@ -1,6 +1,5 @@
-/* Launch: starts the program again as a perturbed process, with what only exec can change: address
- * layout, environment, how malloc fills memory. Waits for it, and ends it when it stands still.
- * Called by the runner. */
+/* Launch: starts the program again as a perturbed process, waits for it, and ends it when it stands
+ * still. Called by the runner. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
 #define LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
 
@@ -24,11 +23,5 @@ typedef enum synctest_launch_end {
 /* As ls_child_process_start, when no process can be started. */
 ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *how,
                               ls_child_process_end *end);
-
-/* Whether this system lets a process have the same addresses every time. */
-bool synctest_launch_can_fix_addresses(void);
-
-/* Whether the C library has functions for processors with FMA, and this is one. */
-bool synctest_launch_can_change_cpu(void);
 
 #endif

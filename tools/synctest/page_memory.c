@@ -1,20 +1,12 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/page_memory.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/pages.h"
 #include "lockstep/tools/synctest/noise.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     ALIGNMENT_BYTES = 16, /* of every type */
 };
-
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
 
 static synctest_page_block *unused_block(synctest_page_memory *memory)
 {
@@ -31,20 +23,18 @@ static void *allocate(void *user, size_t bytes)
 {
     synctest_page_memory *memory = user;
     synctest_page_block *block = unused_block(memory);
-    size_t page = page_size();
+    size_t page = ls_pages_size();
     if (!block || bytes > SIZE_MAX / 2) {
         return NULL;
     }
     size_t page_bytes = (memory->shift + bytes + page - 1) / page * page;
     size_t block_bytes = (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
     size_t shift = memory->is_at_end ? page_bytes - block_bytes : memory->shift;
-    uint8_t *fence = mmap((void *)memory->hint, page_bytes + 2 * page, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (fence == MAP_FAILED) {
+    uint8_t *fence = ls_pages_acquire(memory->hint, page_bytes + 2 * page);
+    if (!fence || !ls_pages_allow(fence + page, page_bytes, LS_PAGES_WRITTEN)) {
         return NULL;
     }
     uint8_t *pages = fence + page;
-    mprotect(pages, page_bytes, PROT_READ | PROT_WRITE);
     memory->hint += memory->hint ? page_bytes + 2 * page : 0;
     *block = (synctest_page_block){pages, page_bytes, pages + shift};
     if (memory->noise) {
@@ -60,7 +50,8 @@ static void release(void *user, void *bytes)
     for (size_t i = 0; bytes && i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
         synctest_page_block *block = &memory->blocks[i];
         if (block->pages && block->bytes == bytes) {
-            munmap(block->pages - page_size(), block->page_bytes + 2 * page_size());
+            size_t page = ls_pages_size();
+            ls_pages_release(block->pages - page, block->page_bytes + 2 * page);
             *block = (synctest_page_block){NULL, 0, NULL};
         }
     }
@@ -118,7 +109,7 @@ void synctest_page_memory_set_writable(synctest_page_memory *memory, const void 
                                        bool is_writable)
 {
     synctest_page_block *block = block_of(memory, inside);
-    int rights = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    int changed = mprotect(block->pages, block->page_bytes, rights);
-    LS_ASSERT(changed == 0);
+    bool is_done = ls_pages_allow(block->pages, block->page_bytes,
+                                  is_writable ? LS_PAGES_WRITTEN : LS_PAGES_READ);
+    LS_ASSERT(is_done);
 }

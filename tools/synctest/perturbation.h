@@ -43,6 +43,13 @@ typedef enum synctest_play_mode {
 #define SYNCTEST_CHANGES_FLUSH (1u << 15)
 #define SYNCTEST_CHANGES_LIBRARY (1u << 16)
 
+/* Those that a process has from its system or by the C library's functions, which this program
+ * replaces: LS_ABILITY_PERTURBED_PROCESSES. */
+#define SYNCTEST_CHANGES_OF_PROCESSES                                                              \
+    (SYNCTEST_CHANGES_PAST | SYNCTEST_CHANGES_HEAP | SYNCTEST_CHANGES_ENVIRONMENT |                \
+     SYNCTEST_CHANGES_CLOCK | SYNCTEST_CHANGES_TIES | SYNCTEST_CHANGES_CPU |                       \
+     SYNCTEST_CHANGES_CORES | SYNCTEST_CHANGES_LIBRARY)
+
 /* X(NAME, name, play mode, changes, how often, what it is) */
 #define SYNCTEST_PERTURBATION_MAP(X)                                                               \
     X(STILL, "still", CHECKED, NOTHING, 1, "the same once more, with a look at the values")        \

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
@@ -163,7 +164,7 @@ static int play_in_copy(const void *user, int channel)
 
 /* In a copy of this process, which has loaded the plug-in and never stepped it: what a run leaves
  * in statics, in the heap and in libraries does not reach the next one, and each has the same
- * addresses. A run that says nothing has died. */
+ * addresses. A run that says nothing has died. Where no process copies itself it is in this one. */
 static void play_apart(synctest_player *player, void (*play)(synctest_player *))
 {
     synctest_outcome *outcome = &player->exchange->outcome;
@@ -172,6 +173,10 @@ static void play_apart(synctest_player *player, void (*play)(synctest_player *))
     ls_child_process copy;
     ls_child_process_end end;
     ls_text why = {""};
+    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL)) {
+        play(player);
+        return;
+    }
     if (ls_child_process_fork(&job, &copy, NULL, &why) != LS_OK) {
         synctest_player_fail(player, LS_NO_MEMORY, why.bytes);
         return;
@@ -268,7 +273,8 @@ static void play_repeatedly(synctest_player *player)
 {
     play_apart(player, play);
     uint32_t kind = player->exchange->outcome.kind;
-    if (kind == SYNCTEST_OUTCOME_DIFFERS || kind == SYNCTEST_OUTCOME_FAULT) {
+    bool has_copies = ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL);
+    if (has_copies && (kind == SYNCTEST_OUTCOME_DIFFERS || kind == SYNCTEST_OUTCOME_FAULT)) {
         repeat(player);
     }
 }
@@ -281,6 +287,9 @@ static void explain_repeatedly(synctest_player *player)
     synctest_outcome explained = exchange->outcome;
     synctest_repeats *repeats = &explained.repeats;
     player->ticks = LS_MIN(explained.tick + 1, player->tape.ticks);
+    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL)) {
+        return;
+    }
     repeats->steady += count_steady(player, play_control, SYNCTEST_REPEATS - 1, &repeats->controls);
     if (repeats->steady == 0) {
         repeats->recorded_alike =

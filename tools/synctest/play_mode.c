@@ -9,7 +9,6 @@
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/random_inputs.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ typedef struct viewing {
     synctest_saved saved;
     ls_fixed alpha;
     uint32_t slot;
+    const char *called; /* the function that looks at them */
 } viewing;
 
 static void draw(void *user)
@@ -92,64 +92,62 @@ static bool offset_in(const ls_sim_instance *instance, uintptr_t address, size_t
     return address >= start && *offset < ls_sim_instance_state_bytes(instance);
 }
 
-static void name_written_field(viewing *viewer, size_t offset)
+static bool tell_write(void *user, uintptr_t address)
 {
+    viewing *viewer = user;
     const ls_schema *schema = ls_sim_instance_schema(viewer->current);
     synctest_outcome *outcome = &viewer->player->exchange->outcome;
+    size_t offset = 0;
+    if (!offset_in(viewer->current, address, &offset) &&
+        !offset_in(viewer->previous, address, &offset)) {
+        return false;
+    }
+    synctest_player_fault(viewer->player, SYNCTEST_FAULT_WRITE,
+                          ls_sim_instance_tick(viewer->current), viewer->called);
+    ls_text_set(&outcome->text, "%s writes to the state", viewer->called);
     if (schema) {
         ls_schema_place place = ls_schema_at(schema, offset);
         ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
     }
+    return true;
 }
 
-/* Calls one of the simulation's functions that may only read. */
-static bool call_reader(viewing *viewer, synctest_phase phase, const char *name,
+/* Calls one of the simulation's functions that may only read; where it writes the process ends. */
+static void call_reader(viewing *viewer, synctest_phase phase, const char *name,
                         void (*run)(void *user))
 {
-    synctest_player *player = viewer->player;
-    uintptr_t address = 0;
+    viewer->called = name;
     set_writable(viewer, false);
-    synctest_player_enter_phase(player, phase);
-    bool is_well = synctest_crash_guard(run, viewer, &address);
+    synctest_player_enter_phase(viewer->player, phase);
+    synctest_crash_guard(&(synctest_reader){run, tell_write, viewer});
+    synctest_player_enter_phase(viewer->player, SYNCTEST_PHASE_HOST);
     set_writable(viewer, true);
-    if (!is_well) {
-        size_t offset = 0;
-        if (!offset_in(viewer->current, address, &offset) &&
-            !offset_in(viewer->previous, address, &offset)) {
-            synctest_crash_end(SIGSEGV);
-        }
-        synctest_player_fault(player, SYNCTEST_FAULT_WRITE, ls_sim_instance_tick(viewer->current),
-                              name);
-        ls_text_set(&player->exchange->outcome.text, "%s writes to the state", name);
-        name_written_field(viewer, offset);
-    }
-    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
-    return is_well;
 }
 
 /* At another frame rate each tick: no frame, one, or five. */
-static bool show(viewing *viewer)
+static void show(viewing *viewer)
 {
     static const uint32_t frames[] = {1, 5, 0};
     ls_tick tick = ls_sim_instance_tick(viewer->current);
     const ls_simulation *simulation = &viewer->player->simulation;
     for (uint32_t i = 0; simulation->draw && i < frames[tick % 3]; i++) {
         viewer->alpha = LS_FIXED_ONE / 5 * (int64_t)(i + tick % 2);
-        if (!call_reader(viewer, SYNCTEST_PHASE_DRAW, "draw", draw)) {
-            return false;
-        }
+        call_reader(viewer, SYNCTEST_PHASE_DRAW, "draw", draw);
     }
-    if (simulation->sounds && !call_reader(viewer, SYNCTEST_PHASE_SOUNDS, "sounds", listen)) {
-        return false;
+    if (simulation->sounds) {
+        call_reader(viewer, SYNCTEST_PHASE_SOUNDS, "sounds", listen);
     }
     viewer->slot = tick % viewer->player->config.players;
-    if (simulation->status && !call_reader(viewer, SYNCTEST_PHASE_STATUS, "status", read_status)) {
-        return false;
+    if (simulation->status) {
+        call_reader(viewer, SYNCTEST_PHASE_STATUS, "status", read_status);
     }
-    bool can_save = viewer->player->exchange->facts.save_bytes > 0;
-    return (!simulation->bot || call_reader(viewer, SYNCTEST_PHASE_BOT, "bot", ask_bot)) &&
-           call_reader(viewer, SYNCTEST_PHASE_HASH, "hash", hash) &&
-           (!can_save || call_reader(viewer, SYNCTEST_PHASE_SAVE, "save", save));
+    if (simulation->bot) {
+        call_reader(viewer, SYNCTEST_PHASE_BOT, "bot", ask_bot);
+    }
+    call_reader(viewer, SYNCTEST_PHASE_HASH, "hash", hash);
+    if (viewer->player->exchange->facts.save_bytes > 0) {
+        call_reader(viewer, SYNCTEST_PHASE_SAVE, "save", save);
+    }
 }
 
 /* The previous state is a copy of the one that is about to be stepped. */
@@ -170,9 +168,10 @@ static bool play_shown(viewing *viewer)
         if (!keep_previous(viewer)) {
             return false;
         }
-        if (!synctest_player_advance(player, viewer->current) || !show(viewer)) {
+        if (!synctest_player_advance(player, viewer->current)) {
             return false;
         }
+        show(viewer);
     }
     return true;
 }

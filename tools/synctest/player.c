@@ -1,11 +1,10 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/player.h"
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/system/library.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/noise.h"
 
-#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,36 +31,23 @@ enum {
     MAKER_OTHER = 3,
 };
 
-typedef struct plugin_base {
-    const char *path;
-    uintptr_t address;
-} plugin_base;
-
-static int note_base(struct dl_phdr_info *info, size_t size, void *user)
-{
-    (void)size;
-    plugin_base *wanted = user;
-    bool is_wanted = strcmp(info->dlpi_name, wanted->path) == 0;
-    wanted->address = is_wanted ? (uintptr_t)info->dlpi_addr : 0;
-    return is_wanted;
-}
-
 /* Takes every feature out of the loaded plug-in's copy, and makes the processor one of no known
  * maker. Nothing happens where it has none, or its names were stripped. */
-static void synctest_cpu_model_clear(const char *path, bool is_maker_unknown)
+static void clear_cpu_model(const ls_simulation *simulation, bool is_maker_unknown)
 {
-    plugin_base base = {path, 0};
+    uintptr_t offset = 0;
     uint64_t address = 0, byte_count = 0;
-    dl_iterate_phdr(note_base, &base);
-    if (base.address == 0) {
+    const char *path = ls_library_of(simulation->name, &offset);
+    if (!path) {
         return;
     }
+    const uintptr_t base = (uintptr_t)simulation->name - offset;
     if (synctest_lint_variable_named(path, "__cpu_features2", &address, &byte_count)) {
-        memset((void *)(base.address + (uintptr_t)address), 0, (size_t)byte_count);
+        memset((void *)(base + (uintptr_t)address), 0, (size_t)byte_count);
     }
     if (synctest_lint_variable_named(path, "__cpu_model", &address, &byte_count) &&
         byte_count >= sizeof(cpu_model)) {
-        cpu_model *model = (cpu_model *)(base.address + (uintptr_t)address);
+        cpu_model *model = (cpu_model *)(base + (uintptr_t)address);
         *model = is_maker_unknown ? (cpu_model){.maker = MAKER_OTHER} : *model;
         model->features = 0;
     }
@@ -233,7 +219,7 @@ bool synctest_player_load(synctest_player *player)
         return synctest_player_fail(player, status, why.bytes);
     }
     if (is_moved(player, SYNCTEST_CHANGES_CPU)) {
-        synctest_cpu_model_clear(player->exchange->match.sim, variant > 0);
+        clear_cpu_model(player->loaded.simulation, variant > 0);
     }
     player->simulation = *player->loaded.simulation;
     watched.init = player->simulation.init;

@@ -1,9 +1,8 @@
-#define _POSIX_C_SOURCE 200809L
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/result.h"
 
 #include "lockstep/common/program/html.h"
 #include "lockstep/common/program/json.h"
+#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/output.h"
 
 #include <inttypes.h>
@@ -228,8 +227,9 @@ static void write_lint(ls_html *xml, const char *class, const synctest_lint_repo
     ls_html_end(xml);
 }
 
-static void write_suite(FILE *stream, const synctest_result *result)
+static void write_suite(FILE *stream, const void *content)
 {
+    const synctest_result *result = content;
     const char *class = result->facts.name[0] != '\0' ? result->facts.name : "simulation";
     bool has_lint = result->has_lint || result->lint.count > 0;
     bool is_reference_bad = result->has_reference && synctest_finding_is_bad(&result->reference);
@@ -257,21 +257,12 @@ static void write_suite(FILE *stream, const synctest_result *result)
                       &result->evidence);
     }
     ls_html_end(&xml);
+    fputc('\n', stream);
 }
 
 ls_status synctest_result_write_junit(const synctest_result *result, const char *path, ls_text *why)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
-    if (!stream) {
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    write_suite(stream, result);
-    fclose(stream);
-    ls_status status = ls_output_write(path, text, why);
-    free(text);
-    return status;
+    return ls_output_write_by(path, "summary", write_suite, result, why);
 }
 
 /* ---- results ---- */
@@ -299,9 +290,9 @@ const char *synctest_finding_word(const synctest_finding *finding)
 
 void synctest_signal_name(int signal_number, char *text, size_t capacity)
 {
-    const char *name = sigabbrev_np(signal_number);
+    const char *name = ls_crash_signal_name(signal_number);
     if (name) {
-        snprintf(text, capacity, "SIG%s", name);
+        snprintf(text, capacity, "%s", name);
     } else {
         snprintf(text, capacity, "signal %d", signal_number);
     }

@@ -1,11 +1,13 @@
 #include "lockstep/tools/synctest/runner.h"
 
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
+#include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/surroundings.h"
 
 #include <stdio.h>
@@ -237,7 +239,8 @@ static const char *reason_to_skip(const synctest_runner *runner,
     if (perturbation->changes & SYNCTEST_CHANGES_WORKERS && runner->facts.workers_max < 2) {
         return "the simulation declares no workers";
     }
-    if (perturbation->changes & SYNCTEST_CHANGES_CPU && !synctest_launch_can_change_cpu()) {
+    if (perturbation->changes & SYNCTEST_CHANGES_CPU &&
+        !synctest_process_changes_can_change_cpu()) {
         return "this processor has no FMA that the C library could do without";
     }
     if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !synctest_surroundings_can_flush()) {
@@ -307,6 +310,11 @@ ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbat
     const synctest_perturbation *perturbation = synctest_perturbation_of(id);
     uint64_t start_ns = now_ns();
     *out = (synctest_finding){.perturbation = id};
+    if (perturbation->changes & SYNCTEST_CHANGES_OF_PROCESSES &&
+        !ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, &out->outcome.text)) {
+        out->outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
+        return LS_OK;
+    }
     const char *reason = reason_to_skip(runner, perturbation);
     if (reason) {
         out->outcome.kind = SYNCTEST_OUTCOME_SKIPPED;

@@ -1,73 +1,18 @@
-#define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/surroundings.h"
 
-#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/heap.h"
-#include "lockstep/tools/synctest/foreign_locale.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
-#include "lockstep/tools/synctest/shims.h"
-#include "lockstep/tools/synctest/shims_files.h"
+#include "lockstep/tools/synctest/process_changes.h"
 
 #include <errno.h>
 #include <fenv.h>
-#include <locale.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 enum {
     STACK_FILL_BYTES = 48 << 10,
     STACK_GAP_BYTES = 128,
-    PRETENDED_CORES = 48,
 };
-
-/* The reference's clock ticks a microsecond a call from a day in 2023 on; the other one begins in
- * 2039 and makes leaps of 16 minutes. */
-static void set_shims(uint32_t changes, uint32_t variant)
-{
-    bool is_clock_moved = changes & SYNCTEST_CHANGES_CLOCK;
-    bool is_other_library = changes & SYNCTEST_CHANGES_LIBRARY;
-    synctest_shims_set(&(synctest_shims){
-        .is_clock_made_up = true,
-        .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
-        .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
-        .is_environment_turned = changes & SYNCTEST_CHANGES_ENVIRONMENT,
-        .are_ties_shuffled = changes & SYNCTEST_CHANGES_TIES,
-        .are_copies_backward =
-            is_other_library && synctest_library_part_is_changed(variant, SYNCTEST_LIBRARY_COPIES),
-        .are_comparisons_scaled = is_other_library && synctest_library_part_is_changed(
-                                                          variant, SYNCTEST_LIBRARY_COMPARISONS),
-        .heap_noise = changes & SYNCTEST_CHANGES_HEAP ? variant + 1 : 0,
-        .cores = changes & SYNCTEST_CHANGES_CORES ? (variant == 0 ? 1 : PRETENDED_CORES) : 0,
-    });
-}
-
-/* As if other code of the process had drawn random numbers. */
-static void use_library(void)
-{
-    srand(4711);
-    srandom(4712);
-    srand48(4713);
-    for (int i = 0; i < 7; i++) {
-        (void)rand();
-        (void)random();
-        (void)drand48();
-    }
-}
-
-/* The first that is installed of some that write numbers in other ways. */
-static void change_locale(void)
-{
-    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "de_DE.utf8",
-                                        "fr_FR.utf8",  "C.UTF-8",     "C.utf8"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (setlocale(LC_ALL, names[i])) {
-            return;
-        }
-    }
-}
 
 /* A block that is mapped now takes the addresses that libraries and blocks would have had. */
 static void move_addresses(uint32_t variant)
@@ -84,20 +29,9 @@ static void move_addresses(uint32_t variant)
 
 void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
 {
-    set_shims(changes, variant);
-    if (changes & SYNCTEST_CHANGES_PAST) {
-        use_library();
-    }
+    synctest_process_changes_enter(changes, variant);
     if (changes & SYNCTEST_CHANGES_ADDRESSES) {
         move_addresses(variant);
-    }
-    if (changes & SYNCTEST_CHANGES_ENVIRONMENT) {
-        change_locale();
-        synctest_foreign_locale_enter();
-        synctest_shims_files_turn();
-        if (!ls_folder_enter("/")) {
-            return; /* stays where it is */
-        }
     }
     if (changes & SYNCTEST_CHANGES_FLUSH) {
         synctest_float_mode_flush();

@@ -1,8 +1,6 @@
 /* Surroundings: makes the perturbed process differ from the reference's in what its perturbation
- * changes: the C library's past, locale, folder, addresses, stack, rounding, flushing. Changes that
- * only exec can make are launch's part. Called by the perturbed process, never by the program
- * itself.
- */
+ * changes: addresses, stack, rounding, flushing, and what process_changes has. Called by the
+ * perturbed process, never by the program itself. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
 
@@ -23,7 +21,7 @@ void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user),
     do {                                                                                           \
         __asm__ volatile("mov %2, %%rax\n\tmov %2, %%rcx\n\tmov %2, %%rdx\n\tmov %2, %%rsi\n\t"    \
                          "mov %2, %%r8\n\tmov %2, %%r9\n\tmov %2, %%r10\n\tmov %2, %%r11"          \
-                         : "+r"(run), "+D"(step)                                                   \
+                         : "+r"(run), "+r"(step)                                                   \
                          : "r"(noise)                                                              \
                          : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");                  \
         (run)(step);                                                                               \

@@ -5,8 +5,8 @@
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
-#include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
+#include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/result.h"
 
 #include <inttypes.h>
@@ -422,16 +422,17 @@ ls_exit_code synctest_run(const synctest_config *config, ls_console *console)
     result.match = &config->match;
     result.status = "failed";
     ls_text why = {{0}};
-    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, &why)) {
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_ENVIRONMENT;
+    bool is_whole = ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, &why);
+    bool is_linted = config->is_lint_wanted && (is_whole || config->is_only_lint);
+    if (!is_whole && !config->is_only_lint) {
+        ls_log_line(&console->log, LS_LOG_WARNING, "%s", why.bytes);
     }
-    ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
+    ls_status status = is_linted ? lint(config, &result, console) : LS_OK;
     LS_THEN(status, gather_evidence(config, &result, console));
     if (status != LS_OK) {
         return ls_exit_code_of(status);
     }
-    if (!synctest_launch_can_fix_addresses()) {
+    if (is_whole && !synctest_process_changes_can_fix_addresses()) {
         ls_log_line(&console->log, LS_LOG_WARNING,
                     "this system gives every process other addresses: what depends on them will "
                     "seem to differ with every perturbation");

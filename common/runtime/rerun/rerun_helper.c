@@ -3,11 +3,10 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
-#include "lockstep/common/loader/plugin_statics.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/file_writes.h"
 #include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/mapped_file.h"
@@ -32,8 +31,6 @@ enum {
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
-    WRITES_MAX = 6, /* to variables and files, that are named */
-    SHAPES_MAX = 4096,
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -43,7 +40,9 @@ typedef struct helper {
     ls_rerun_order order;
     const ls_simulation *simulation;
     ls_rerun *rerun;   /* NULL: not created yet */
-    uint64_t began_ns; /* to run */
+    uint64_t began_ns; /* to read the request */
+    uint8_t *before; /* shared with copies: the state before the last tick, of a large one; NULL */
+    bool has_before;
 } helper;
 
 static helper here;
@@ -98,10 +97,10 @@ static const uint8_t *read_request(size_t *size)
 
 /* ---- surroundings ---- */
 
-static void on_crash(int number)
+static void on_crash(const ls_crash *met)
 {
     uint8_t bytes[LS_RERUN_CRASH_BYTES];
-    ls_rerun_crash crash = {.signal = (uint32_t)number,
+    ls_rerun_crash crash = {.signal = (uint32_t)met->signal_number,
                             .is_in_init = !here.rerun,
                             .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0};
     ls_rerun_pipe_write_crash(&crash, bytes);
@@ -204,6 +203,21 @@ static uint64_t elapsed_ns(void)
     return ls_clock_now_ns(&clock) - here.began_ns;
 }
 
+static uint32_t left_ms(uint32_t limit_ms)
+{
+    uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
+    return spent_ms < limit_ms ? limit_ms - (uint32_t)spent_ms : 0;
+}
+
+/* Of a large state copies run the last tick alone. */
+static void keep_before(void)
+{
+    if (here.before && !here.has_before) {
+        memcpy(here.before, ls_rerun_state_before(here.rerun), here.order.match.state_bytes);
+        here.has_before = true;
+    }
+}
+
 static void run(ls_text *failure)
 {
     uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
@@ -222,6 +236,7 @@ static void run(ls_text *failure)
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
             ls_machine_give_way(true);
+            keep_before();
         }
         if (is_enough(spent_ns, limit_ns)) {
             return;
@@ -398,7 +413,7 @@ static bool is_another_of_use(const ls_rerun_figures *figures)
 }
 
 /* It began earlier and has the same to do: one that has not ended by now gets a quarter of the
- * helper's time more. */
+ * helper's time more. Where copies of one process part already it tells nothing. */
 static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_outcome *outcome)
 {
     apart_result other;
@@ -406,14 +421,18 @@ static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_out
     if (apart->process.id == 0) {
         return;
     }
-    if (!is_another_of_use(&outcome->figures)) {
+    if (!is_another_of_use(&outcome->figures) ||
+        outcome->figures.known & (LS_RERUN_RACES | LS_RERUN_APART)) {
         ls_child_process_kill(&apart->process);
         return;
     }
     if (is_large()) {
         (void)ls_socket_send_all(apart->channel, "", 1);
     }
-    read_apart(apart, is_waited_for ? here.order.time_max_ms / 4 : 0, &other);
+    read_apart(apart,
+               is_waited_for ? LS_MIN(here.order.time_max_ms / 4, left_ms(here.order.time_max_ms))
+                             : 0,
+               &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
         outcome->figures.apart = compare_apart(&outcome->figures, &other.figures, &other.repeats);
         outcome->figures.known |= LS_RERUN_APART;
@@ -436,10 +455,11 @@ typedef struct image_process {
 } image_process;
 
 typedef enum copy_task {
-    COPY_ALL,      /* every run that the helper has made */
-    COPY_OPPOSITE, /* the first one, with other noise */
+    COPY_ALL,       /* every run that the helper has made */
+    COPY_LAST_TICK, /* it alone, twice */
+    COPY_OPPOSITE,  /* the first one, with other noise */
     COPY_ZERO,
-    COPY_WATCHED, /* the first one, with an eye on variables and files */
+    COPY_WATCHED, /* the first one, or the last tick, with an eye on variables and files */
 } copy_task;
 
 typedef struct copy_result {
@@ -447,167 +467,74 @@ typedef struct copy_result {
     ls_rerun_repeats repeats;
 } copy_result;
 
-/* ---- writes outside the state ---- */
-
-/* Places that write: passes by their numbers, and functions that may only read. */
-enum {
-    BY_HASH = LS_PASSES_MAX,
-    BY_BOT,
-    BY_DRAW,
-};
-
-/* The first write of each place to each variable, and the first one to each file. */
-typedef struct copy_writes {
-    uint32_t count;
-    struct {
-        uint64_t address; /* as the file has it */
-        uint32_t place;
-        char file[LS_NAME_BYTES_MAX]; /* "": it is a variable */
-    } list[WRITES_MAX];
-} copy_writes;
-
-typedef struct watched_run {
-    ls_plugin_statics statics;
-    copy_writes writes;
-} watched_run;
-
-static bool is_noted(const copy_writes *writes, uint64_t address, uint32_t place)
-{
-    for (uint32_t i = 0; i < writes->count; i++) {
-        if (writes->list[i].file[0] == '\0' && writes->list[i].address / 8 == address / 8 &&
-            writes->list[i].place == place) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void note_file(copy_writes *writes, uint32_t place)
-{
-    char file[LS_NAME_BYTES_MAX];
-    bool is_new = ls_file_writes_next(file, sizeof file) && writes->count < WRITES_MAX;
-    for (uint32_t i = 0; i < writes->count && is_new; i++) {
-        is_new = strcmp(writes->list[i].file, file) != 0;
-    }
-    if (is_new) {
-        ls_name_copy(writes->list[writes->count].file, sizeof file, file);
-        writes->list[writes->count++].place = place;
-    }
-}
-
-static void note_writes(watched_run *watched, uint32_t place)
-{
-    uint64_t addresses[WRITES_MAX];
-    copy_writes *writes = &watched->writes;
-    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, WRITES_MAX);
-    for (uint32_t i = 0; i < count && writes->count < WRITES_MAX; i++) {
-        if (!is_noted(writes, addresses[i], place)) {
-            writes->list[writes->count].address = addresses[i];
-            writes->list[writes->count++].place = place;
-        }
-    }
-    note_file(writes, place);
-}
-
-static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
-{
-    pass->run(step);
-    note_writes(user, index);
-}
-
-/* As a program that plays and shows the match calls them behind each tick. */
-static void call_readers(watched_run *watched, const ls_sim_instance *instance)
-{
-    static ls_draw_shape shapes[SHAPES_MAX];
-    static uint8_t bytes[LS_INPUT_BYTES_MAX];
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_sim_config *config = ls_sim_instance_config(instance);
-    const void *state = ls_sim_instance_view(instance);
-    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
-    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
-    if (simulation->hash) {
-        (void)simulation->hash(config, state);
-        note_writes(watched, BY_HASH);
-    }
-    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
-        (void)simulation->bot(config, state, slot, &rng, bytes);
-        note_writes(watched, BY_BOT);
-    }
-    if (simulation->draw) {
-        simulation->draw(config, state, state, 0, &list);
-        note_writes(watched, BY_DRAW);
-    }
-}
-
-static bool run_watched(void)
-{
-    static watched_run watched;
-    const ls_replay_stretch *stretch = &here.order.stretch;
-    const ls_step_watch passes = {run_watched_pass, &watched};
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_tick_inputs inputs;
-    ls_sim_instance *instance = NULL;
-    if (ls_sim_instance_create(here.simulation, &here.order.match.config, ls_allocator_heap(),
-                               &instance, NULL) != LS_OK ||
-        ls_replay_stretch_load(stretch, instance) != LS_OK) {
-        return false;
-    }
-    ls_file_writes_refuse();
-    ls_plugin_statics_begin(&watched.statics, here.order.match.simulation, ls_allocator_heap());
-    while (ls_sim_instance_tick(instance) < stretch->last &&
-           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
-        ls_sim_instance_step_watched(instance, &inputs, &passes);
-        call_readers(&watched, instance);
-    }
-    return ls_rerun_helper_write(&watched.writes, sizeof watched.writes);
-}
-
-static void add_write(ls_rerun_outcome *outcome, const copy_writes *writes, uint32_t index)
-{
-    static const char *const readers[] = {"hash", "bot", "draw"};
-    char variable[LS_NAME_BYTES_MAX] = "without a name";
-    const ls_simulation *simulation = here.simulation;
-    uint64_t address = writes->list[index].address;
-    uint32_t place = writes->list[index].place;
-    bool is_file = writes->list[index].file[0] != '\0';
-    bool is_pass = place < simulation->pass_count;
-    ls_text *out = is_file ? &outcome->files : &outcome->outside;
-    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
-        return; /* the plug-in has written over it */
-    }
-    ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",
-                is_pass ? simulation->passes[place].name : readers[place - BY_HASH]);
-    if (is_file) {
-        ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
-        return;
-    }
-    (void)ls_plugin_statics_name(here.order.match.simulation, address, variable, sizeof variable);
-    ls_text_add(out, "%svariable %s",
-                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
-}
-
 /* ---- the copies ---- */
+
+static ls_replay_stretch copied_stretch(void)
+{
+    ls_replay_stretch stretch = here.order.stretch;
+    if (is_large()) {
+        stretch.first = stretch.last - 1;
+        stretch.agreed = stretch.first;
+        stretch.snapshot = here.before;
+    }
+    return stretch;
+}
+
+/* The results stand as those of whole runs do. */
+static void run_last_tick(copy_result *result)
+{
+    const ls_replay_stretch stretch = copied_stretch();
+    uint64_t results[2] = {0, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_rerun_start(here.rerun, &stretch);
+        ls_rerun_run_once(here.rerun);
+        while (!ls_rerun_advance(here.rerun, 1)) {
+        }
+        results[i] = ls_rerun_figures_of(here.rerun)->fresh;
+    }
+    result->figures = *ls_rerun_figures_of(here.rerun);
+    result->figures.fresh = result->figures.reloaded = results[0];
+    result->figures.again = results[1];
+}
+
+static void run_with_noise(ls_noise_kind noise)
+{
+    ls_heap_fill(OTHER_FILLING);
+    ls_rerun_start(here.rerun, &here.order.stretch);
+    ls_rerun_run_alone(here.rerun, noise);
+    while (!ls_rerun_advance(here.rerun, 1)) {
+    }
+}
+
+static bool make_runs(copy_task task)
+{
+    ls_text failure = {{0}};
+    copy_result result = {.repeats = {0}};
+    if (task == COPY_LAST_TICK) {
+        run_last_tick(&result);
+        return ls_rerun_helper_write(&result, sizeof result);
+    } else if (task == COPY_ALL) {
+        run(&failure);
+    } else {
+        run_with_noise(task == COPY_ZERO ? LS_NOISE_ZERO : LS_NOISE_OPPOSITE);
+    }
+    result = (copy_result){*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
+    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result);
+}
+
+static bool watch_writes(void)
+{
+    const ls_replay_stretch stretch = copied_stretch();
+    ls_rerun_writes writes;
+    return ls_rerun_writes_find(here.simulation, &here.order.match, &stretch, &writes) &&
+           ls_rerun_helper_write(&writes, sizeof writes);
+}
 
 static int run_copy(const void *user, int channel)
 {
     const uint8_t *task = user;
-    ls_text failure = {{0}};
     (void)channel;
-    if (*task == COPY_WATCHED) {
-        return run_watched() ? EXIT_OK : EXIT_BAD;
-    }
-    if (*task == COPY_ALL) {
-        run(&failure);
-    } else {
-        ls_heap_fill(OTHER_FILLING);
-        ls_rerun_start(here.rerun, &here.order.stretch);
-        ls_rerun_run_alone(here.rerun, *task == COPY_ZERO ? LS_NOISE_ZERO : LS_NOISE_OPPOSITE);
-        while (!ls_rerun_advance(here.rerun, 1)) {
-        }
-    }
-    const copy_result result = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
-    return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result) ? EXIT_OK
-                                                                                     : EXIT_BAD;
+    return (*task == COPY_WATCHED ? watch_writes() : make_runs(*task)) ? EXIT_OK : EXIT_BAD;
 }
 
 /* A copy that crashes says nothing, and neither does the image from then on. */
@@ -636,19 +563,22 @@ static image_process start_image(void)
 {
     static const ls_child_process_work work = {.run = keep_image};
     image_process made = {.channel = -1};
-    if (!is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) && !is_large()) {
+    if (is_large()) {
+        here.before = ls_shared_memory_acquire(here.order.match.state_bytes);
+    }
+    if (!is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE) && (!is_large() || here.before)) {
         (void)ls_child_process_fork(&work, &made.process, &made.channel, NULL);
     }
     return made;
 }
 
+/* Of a large state some of the time is for what is left to be written. */
 static bool ask_image(const image_process *image, uint8_t task, void *out, size_t size)
 {
-    uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
-    uint32_t left_ms =
-        spent_ms < here.order.time_max_ms ? here.order.time_max_ms - (uint32_t)spent_ms : 0;
-    return left_ms > 0 && ls_socket_send_all(image->channel, &task, sizeof task) == LS_OK &&
-           ls_socket_receive_all(image->channel, out, size, left_ms) == LS_OK;
+    uint32_t limit_ms = here.order.time_max_ms;
+    uint32_t wait_ms = left_ms(limit_ms - (is_large() ? limit_ms / SHARE_OF_LARGE : 0));
+    return wait_ms > 0 && ls_socket_send_all(image->channel, &task, sizeof task) == LS_OK &&
+           ls_socket_receive_all(image->channel, out, size, wait_ms) == LS_OK;
 }
 
 /* Nothing in the process made a difference: what differs then between two of them is what each has
@@ -667,16 +597,22 @@ static bool is_same_result(const copy_result *a, const copy_result *b)
            a->figures.reloaded == b->figures.reloaded && a->repeats.digest == b->repeats.digest;
 }
 
-/* The runs once more: nothing is changed, so that a race or chance makes what differs. */
+/* The runs once more: nothing is changed, so that a race or chance makes what differs. Where only
+ * the last tick is, all that are compared are such copies: one alone gets another result than the
+ * first run where that has carried something on from the ticks before. */
 static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
 {
-    const copy_result first = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
+    const copy_task task = is_large() ? COPY_LAST_TICK : COPY_ALL;
+    copy_result first = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
+    if (is_large() && !ask_image(image, COPY_LAST_TICK, &first, sizeof first)) {
+        return;
+    }
     uint32_t others = 0;
     bool is_own = is_one_result(&first);
     uint64_t other = 0;
     for (uint32_t i = 1; i < LS_RERUN_TIMES; i++) {
         copy_result result;
-        if (!ask_image(image, COPY_ALL, &result, sizeof result)) {
+        if (!ask_image(image, (uint8_t)task, &result, sizeof result)) {
             return; /* what is known of some tells nothing of all */
         }
         bool is_same = is_same_result(&first, &result);
@@ -690,6 +626,9 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
     } else if (others > 0) {
         figures->apart = others;
         figures->known = (figures->known & ~LS_RERUN_APART) | LS_RERUN_RACES;
+    } else if (is_large() && !(figures->known & LS_RERUN_RELOADED)) {
+        figures->reloaded = first.figures.fresh;
+        figures->known |= LS_RERUN_RELOADED;
     }
 }
 
@@ -705,40 +644,43 @@ static void repeat_noise(const image_process *image, ls_rerun_figures *figures)
     }
 }
 
+static bool is_other(const ls_rerun_figures *figures, uint32_t which, uint64_t state_hash)
+{
+    return (figures->known & which) && state_hash != figures->fresh;
+}
+
 static bool is_worth_repeating(const ls_rerun_figures *figures)
 {
-    const uint32_t all = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
-    bool is_apart = figures->known & LS_RERUN_APART && figures->apart != figures->fresh;
-    return (figures->known & all) == all &&
-           (is_apart || figures->strayed < figures->tick || figures->again != figures->fresh ||
-            figures->reloaded != figures->fresh || figures->fresh != figures->live ||
-            ls_rerun_repeats_of(here.rerun)->other != 0);
+    return is_other(figures, LS_RERUN_APART, figures->apart) || figures->strayed < figures->tick ||
+           is_other(figures, LS_RERUN_AGAIN, figures->again) ||
+           is_other(figures, LS_RERUN_RELOADED, figures->reloaded) ||
+           figures->fresh != figures->live || ls_rerun_repeats_of(here.rerun)->other != 0;
 }
 
 static void name_writes(const image_process *image, ls_rerun_outcome *outcome)
 {
-    copy_writes writes;
+    ls_rerun_writes writes;
     if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
-        for (uint32_t i = 0; i < LS_MIN(writes.count, (uint32_t)WRITES_MAX); i++) {
-            add_write(outcome, &writes, i);
-        }
+        ls_rerun_writes_name(&writes, here.simulation, &here.order.match, outcome);
     }
 }
 
 static void use_image(image_process *image, ls_rerun_outcome *outcome)
 {
+    const uint32_t all = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
     ls_rerun_figures *figures = &outcome->figures;
+    bool is_whole = is_large() ? here.has_before : (figures->known & all) == all;
     if (image->process.id == 0) {
-        return;
+        return; /* none, or used */
     }
-    if (is_worth_repeating(figures)) {
+    if (is_whole && is_worth_repeating(figures)) {
         repeat_runs(image, figures);
         if (!(figures->known & LS_RERUN_RACES)) {
             repeat_noise(image, figures);
         }
     }
     const uint64_t half_ns = here.order.time_max_ms * LS_NS_PER_MS / 2;
-    if (figures->known & LS_RERUN_RELOADED && elapsed_ns() < half_ns) {
+    if (is_whole && (is_large() || elapsed_ns() < half_ns)) {
         name_writes(image, outcome);
     }
     ls_child_process_kill(&image->process);
@@ -768,6 +710,9 @@ static bool write_outcome(const ls_text *failure, apart_process *apart, image_pr
         outcome.figures = *ls_rerun_figures_of(here.rerun);
         outcome.passes = *ls_rerun_passes(here.rerun);
         outcome.unstable_pass = ls_rerun_unstable_pass(here.rerun);
+        if (is_large()) { /* what takes one tick comes before what takes all */
+            use_image(image, &outcome);
+        }
         collect_apart(apart, failure->bytes[0] == '\0', &outcome);
         use_image(image, &outcome);
         outcome.state = ls_rerun_state(here.rerun);
@@ -786,7 +731,9 @@ static bool write_outcome(const ls_text *failure, apart_process *apart, image_pr
 const ls_rerun_order *ls_rerun_helper_begin(const char *argument)
 {
     size_t size = 0;
+    const ls_clock clock = ls_clock_system();
     ls_heap_begin_plain(argument);
+    here.began_ns = ls_clock_now_ns(&clock);
     const uint8_t *bytes = stand_apart() ? read_request(&size) : NULL;
     if (!bytes ||
         ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
@@ -817,8 +764,6 @@ int ls_rerun_helper_run(void)
     ls_crash_signal_watch(on_crash, true);
     image_process image = {.channel = -1};
     if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
-        const ls_clock clock = ls_clock_system();
-        here.began_ns = ls_clock_now_ns(&clock);
         image = start_image();
         run(&failure);
     }

@@ -2,7 +2,7 @@
 #include "lockstep/common/system/crash_signal.h"
 
 #include <signal.h>
-#include <stdint.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum {
@@ -11,11 +11,21 @@ enum {
 
 static const struct {
     int number;
+    const char *name;
     const char *text;
 } crashes[] = {
-    {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic error"},
-    {SIGILL, "illegal instruction"}, {SIGABRT, "aborted"},  {SIGTRAP, "trap"},
-    {SIGSYS, "bad system call"},     {SIGKILL, "killed"}, /* the last: nothing catches it */
+    {SIGSEGV, "SIGSEGV", "segmentation fault"},
+    {SIGBUS, "SIGBUS", "bus error"},
+    {SIGFPE, "SIGFPE", "arithmetic error"},
+    {SIGILL, "SIGILL", "illegal instruction"},
+    {SIGABRT, "SIGABRT", "aborted"},
+    {SIGTRAP, "SIGTRAP", "trap"},
+    {SIGSYS, "SIGSYS", "bad system call"},
+    {SIGKILL, "SIGKILL", "killed"}, /* the last: nothing catches it, and those behind are none */
+    {SIGALRM, "SIGALRM", "signal"},
+    {SIGPIPE, "SIGPIPE", "signal"},
+    {SIGTERM, "SIGTERM", "signal"},
+    {SIGXCPU, "SIGXCPU", "signal"},
 };
 
 int ls_crash_signal(size_t index)
@@ -29,6 +39,16 @@ bool ls_crash_signal_is_of_file(int signal_number)
     return signal_number == SIGBUS;
 }
 
+const char *ls_crash_signal_name(int signal_number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (crashes[i].number == signal_number) {
+            return crashes[i].name;
+        }
+    }
+    return NULL;
+}
+
 const char *ls_crash_signal_text(int signal_number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
@@ -39,20 +59,37 @@ const char *ls_crash_signal_text(int signal_number)
     return "signal";
 }
 
-static void (*caller)(int signal_number);
+static void (*caller)(const ls_crash *crash);
 
-static void on_signal(int number)
+static const void *instruction_of(const ucontext_t *context)
 {
-    caller(number);
+#if defined(__linux__) && defined(__x86_64__)
+    return (const void *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__linux__) && defined(__aarch64__)
+    return (const void *)(uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const ls_crash crash = {.signal_number = number,
+                            .instruction = instruction_of(context),
+                            .is_access = number == SIGSEGV || number == SIGBUS,
+                            .touched = (uintptr_t)info->si_addr};
+    caller(&crash);
     raise(number); /* the handler was for once: this ends the process */
 }
 
-void ls_crash_signal_watch(void (*on_crash)(int signal_number), bool in_place_of_others)
+void ls_crash_signal_watch(void (*on_crash)(const ls_crash *crash), bool in_place_of_others)
 {
     static uint8_t stack[HANDLER_STACK_BYTES];
     caller = on_crash;
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+    struct sigaction ours = {.sa_sigaction = on_signal,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
     int number = 0;
     for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
         struct sigaction before;

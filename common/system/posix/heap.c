@@ -46,6 +46,11 @@ void ls_heap_keep(int bytes)
     (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
     (void)mallopt(M_MMAP_THRESHOLD, bytes);
 }
+
+void ls_heap_return(int bytes)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, bytes);
+}
 #else
 void ls_heap_begin_plain(const char *argument)
 {
@@ -58,6 +63,11 @@ void ls_heap_fill(int byte)
 }
 
 void ls_heap_keep(int bytes)
+{
+    (void)bytes;
+}
+
+void ls_heap_return(int bytes)
 {
     (void)bytes;
 }

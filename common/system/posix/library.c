@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+bool ls_library_is_file(const char *name)
+{
+    size_t size = strlen(name);
+    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
+}
+
 /* Without a '/' dlopen would search the system's folders instead of the current one. */
 void *ls_library_open(const char *file, const char **why)
 {

@@ -68,10 +68,16 @@ const char *ls_library_loaded(const char *file_name)
     return wanted.path;
 }
 
-const char *ls_library_of(const void *bytes)
+const char *ls_library_of(const void *bytes, uintptr_t *offset)
 {
     Dl_info found;
     struct link_map *map = NULL;
     bool is_found = dladdr1(bytes, &found, (void **)&map, RTLD_DL_LINKMAP) != 0;
-    return is_found && map && map->l_name[0] != '\0' ? map->l_name : NULL;
+    if (!is_found || !map || map->l_name[0] == '\0') {
+        return NULL;
+    }
+    if (offset) {
+        *offset = (uintptr_t)bytes - map->l_addr;
+    }
+    return map->l_name;
 }

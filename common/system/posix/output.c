@@ -75,6 +75,11 @@ static bool can_write_file(const char *path)
     return true;
 }
 
+FILE *ls_output_part_stream(int file)
+{
+    return fdopen(file, "w");
+}
+
 bool ls_output_part_can_write(const char *path)
 {
     return strcmp(path, "-") == 0 ? can_write_stdout() : can_write_file(path);

@@ -2,7 +2,7 @@
 
 static const char *const lacks[] = {
     [LS_ABILITY_PERTURBED_PROCESSES] =
-        "Simulations are perturbed on Linux alone: run lockstep-synctest there.",
+        "Plug-in files are read, and processes perturbed, on Linux alone: test there as well.",
     [LS_ABILITY_WRITE_TRACES] = "Single writes are told on Linux on x86-64 alone.",
     [LS_ABILITY_SHARED_PORTS] =
         "Several workers share a UDP port on Linux alone: here there can be one.",

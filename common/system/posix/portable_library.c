@@ -40,8 +40,9 @@ const char *ls_library_loaded(const char *file_name)
     return NULL;
 }
 
-const char *ls_library_of(const void *bytes)
+const char *ls_library_of(const void *bytes, uintptr_t *offset)
 {
     (void)bytes;
+    (void)offset;
     return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/windows/errors.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 enum {
     LINE_BYTES_MAX = 32768, /* of a command line, as the system has it */
     WATCH_MS = 20,          /* between two looks at whether a child is to be stopped */
+    IS_OPEN = 1,            /* a descriptor, as the C library notes it */
 };
 
 /* ---- files and variables ---- */
@@ -126,15 +128,40 @@ static HANDLE hand_down(int descriptor)
     return copy;
 }
 
+/* A C library hands this down to that of a child: how many descriptors there are, what each is, and
+ * their handles. The child has the standard ones another way. */
+#pragma pack(push, 1)
+typedef struct handed_down {
+    uint32_t count;
+    uint8_t notes[LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX];
+    HANDLE handles[LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX];
+} handed_down;
+#pragma pack(pop)
+
+static handed_down hand_all_down(const ls_child_process_config *config)
+{
+    handed_down all = {.count = LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX};
+    for (uint32_t i = 0; i < all.count; i++) {
+        all.handles[i] = INVALID_HANDLE_VALUE;
+    }
+    for (uint32_t i = 0; i < config->descriptor_count; i++) {
+        all.notes[LS_CHILD_DESCRIPTOR_FIRST + i] = IS_OPEN;
+        all.handles[LS_CHILD_DESCRIPTOR_FIRST + i] = hand_down(config->descriptors[i]);
+    }
+    return all;
+}
+
 static bool create(const ls_child_process_config *config, const HANDLE streams[LS_CHILD_STREAMS],
-                   PROCESS_INFORMATION *made)
+                   const handed_down *all, PROCESS_INFORMATION *made)
 {
     char own[MAX_PATH] = "";
     STARTUPINFOA start = {.cb = sizeof start,
                           .dwFlags = STARTF_USESTDHANDLES,
                           .hStdInput = streams[0],
                           .hStdOutput = streams[1],
-                          .hStdError = streams[2]};
+                          .hStdError = streams[2],
+                          .cbReserved2 = sizeof *all,
+                          .lpReserved2 = (BYTE *)(uintptr_t)all};
     text_room line = {.bytes = ls_allocate(ls_allocator_heap(), LINE_BYTES_MAX),
                       .capacity = LINE_BYTES_MAX};
     char *block = config->environment ? block_of(config->environment) : NULL;
@@ -177,19 +204,23 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
 {
     HANDLE streams[LS_CHILD_STREAMS];
     PROCESS_INFORMATION made = {0};
-    if (config->descriptor_count > 0 || config->prepare) {
-        return ls_fail(LS_IO, why, "processes share files on POSIX systems alone");
+    if (config->prepare) {
+        return ls_fail(LS_IO, why, "a child begins with what prepares it on POSIX systems alone");
     }
     for (int i = 0; i < LS_CHILD_STREAMS; i++) {
         streams[i] = hand_down(config->streams[i]);
     }
-    bool is_made = create(config, streams, &made);
+    const handed_down all = hand_all_down(config);
+    bool is_made = create(config, streams, &all, &made);
     if (!is_made) {
         ls_text_set(why, "cannot start %s: %s", config->program, ls_windows_words());
         (void)ls_windows_fail();
     }
     for (int i = 0; i < LS_CHILD_STREAMS; i++) {
         CloseHandle(streams[i]);
+    }
+    for (uint32_t i = 0; i < config->descriptor_count; i++) {
+        CloseHandle(all.handles[LS_CHILD_DESCRIPTOR_FIRST + i]);
     }
     if (!is_made) {
         return errno == ENOENT ? LS_NOT_FOUND : LS_IO;
@@ -260,24 +291,15 @@ void ls_child_process_kill(ls_child_process *process)
 
 /* ---- a program, until its end ---- */
 
-/* A file of the system's, that is gone when it is closed: pipes would wait for one another. */
+/* Files of the system's: pipes would wait for one another. */
 static int open_passage(const uint8_t *bytes, size_t size)
 {
-    char folder[MAX_PATH + 1];
-    char path[MAX_PATH + 1];
-    if (GetTempPathA(sizeof folder, folder) == 0 || GetTempFileNameA(folder, "ls", 0, path) == 0) {
-        return -1;
+    int file = ls_shared_memory_make("passage");
+    if (file >= 0 && !ls_shared_memory_write(file, bytes, size, 0)) {
+        ls_shared_memory_close(file);
+        file = -1;
     }
-    HANDLE file = CreateFileA(path, GENERIC_READ | GENERIC_WRITE | DELETE,
-                              FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                              OPEN_EXISTING, FILE_FLAG_DELETE_ON_CLOSE, NULL);
-    DWORD put = 0;
-    if (file == INVALID_HANDLE_VALUE) {
-        return -1;
-    }
-    (void)WriteFile(file, bytes, (DWORD)size, &put, NULL);
-    (void)SetFilePointer(file, 0, NULL, FILE_BEGIN);
-    return _open_osfhandle((intptr_t)file, 0);
+    return file;
 }
 
 static void read_output(int file, const ls_child_process_exchange *exchange,
@@ -335,12 +357,8 @@ ls_status ls_child_process_run(const ls_child_process_config *config,
         follow(&child, exchange, output, end);
         read_output(output, exchange, end);
     }
-    if (input >= 0) {
-        _close(input);
-    }
-    if (output >= 0) {
-        _close(output);
-    }
+    ls_shared_memory_close(input);
+    ls_shared_memory_close(output);
     return status;
 }
 

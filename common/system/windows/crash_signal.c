@@ -2,15 +2,17 @@
 
 #include <io.h>
 #include <signal.h>
+#include <windows.h>
 
 static const struct {
     int number;
+    const char *name;
     const char *text;
 } crashes[] = {
-    {SIGSEGV, "segmentation fault"},
-    {SIGFPE, "arithmetic error"},
-    {SIGILL, "illegal instruction"},
-    {SIGABRT, "aborted"},
+    {SIGSEGV, "SIGSEGV", "segmentation fault"},
+    {SIGFPE, "SIGFPE", "arithmetic error"},
+    {SIGILL, "SIGILL", "illegal instruction"},
+    {SIGABRT, "SIGABRT", "aborted"},
 };
 
 int ls_crash_signal(size_t index)
@@ -24,6 +26,16 @@ bool ls_crash_signal_is_of_file(int signal_number)
     return false;
 }
 
+const char *ls_crash_signal_name(int signal_number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (crashes[i].number == signal_number) {
+            return crashes[i].name;
+        }
+    }
+    return NULL;
+}
+
 const char *ls_crash_signal_text(int signal_number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
@@ -34,17 +46,31 @@ const char *ls_crash_signal_text(int signal_number)
     return "signal";
 }
 
-static void (*caller)(int signal_number);
+static void (*caller)(const ls_crash *crash);
+static _Thread_local ls_crash newest; /* what the system has said, before the C library does */
+
+/* Others, which may be what C++ throws, go their way. */
+static LONG WINAPI note(EXCEPTION_POINTERS *all)
+{
+    const EXCEPTION_RECORD *told = all->ExceptionRecord;
+    newest.instruction = told->ExceptionAddress;
+    newest.is_access = told->ExceptionCode == EXCEPTION_ACCESS_VIOLATION;
+    newest.touched = newest.is_access ? (uintptr_t)told->ExceptionInformation[1] : 0;
+    return EXCEPTION_CONTINUE_SEARCH;
+}
 
 /* The C library has put the default back before it calls this: the second time ends the process. */
 static void on_signal(int number)
 {
-    caller(number);
+    newest.signal_number = number;
+    caller(&newest);
     raise(number);
 }
 
-void ls_crash_signal_watch(void (*on_crash)(int signal_number), bool in_place_of_others)
+void ls_crash_signal_watch(void (*on_crash)(const ls_crash *crash), bool in_place_of_others)
 {
+    static void *noting;
+    noting = noting ? noting : AddVectoredExceptionHandler(1, note);
     caller = on_crash;
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
         void (*before)(int) = signal(crashes[i].number, on_signal);

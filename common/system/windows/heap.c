@@ -18,6 +18,11 @@ void ls_heap_keep(int bytes)
     (void)bytes;
 }
 
+void ls_heap_return(int bytes)
+{
+    (void)bytes;
+}
+
 void ls_heap_leave_hole(size_t bytes)
 {
     void *hole = VirtualAlloc(NULL, bytes, MEM_RESERVE, PAGE_NOACCESS);

@@ -12,6 +12,12 @@ enum {
     PATH_BYTES_MAX = 4096,
 };
 
+bool ls_library_is_file(const char *name)
+{
+    size_t size = strlen(name);
+    return strpbrk(name, "/\\") || (size >= 4 && _stricmp(name + size - 4, ".dll") == 0);
+}
+
 /* By its whole path, so that the folders of the system are not searched for it, and its own is for
  * what it needs. */
 void *ls_library_open(const char *file, const char **why)
@@ -68,7 +74,7 @@ const char *ls_library_loaded(const char *file_name)
     return size > 0 && size < sizeof path ? path : NULL;
 }
 
-const char *ls_library_of(const void *bytes)
+const char *ls_library_of(const void *bytes, uintptr_t *offset)
 {
     static char path[PATH_BYTES_MAX];
     HMODULE library = NULL;
@@ -77,5 +83,8 @@ const char *ls_library_of(const void *bytes)
     bool is_found = GetModuleHandleExA(how, (const char *)bytes, &library) &&
                     library != GetModuleHandleA(NULL) &&
                     GetModuleFileNameA(library, path, sizeof path) > 0;
+    if (is_found && offset) {
+        *offset = (uintptr_t)bytes - (uintptr_t)library;
+    }
     return is_found ? path : NULL;
 }

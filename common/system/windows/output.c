@@ -20,6 +20,11 @@ bool ls_output_part_is_there(const char *path)
     return ls_file_look(path, NULL);
 }
 
+FILE *ls_output_part_stream(int file)
+{
+    return _fdopen(file, "wb");
+}
+
 /* A file that was not there is taken away again. */
 bool ls_output_part_can_write(const char *path)
 {

@@ -1,0 +1,150 @@
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
+
+#include "lockstep/common/loader/plugin_statics.h"
+#include "lockstep/common/system/file_writes.h"
+#include "lockstep/common/system/heap.h"
+
+#include <string.h>
+
+enum {
+    SHAPES_MAX = 4096
+};
+
+/* Places that write: passes by their numbers, and functions that may only read. */
+enum {
+    BY_HASH = LS_PASSES_MAX,
+    BY_BOT,
+    BY_DRAW,
+};
+
+typedef struct watched_run {
+    ls_plugin_statics statics;
+    ls_rerun_writes writes;
+} watched_run;
+
+static bool is_noted(const ls_rerun_writes *writes, uint64_t address, uint32_t place)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->list[i].file[0] == '\0' && writes->list[i].address / 8 == address / 8 &&
+            writes->list[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_file(ls_rerun_writes *writes, uint32_t place)
+{
+    char file[LS_NAME_BYTES_MAX];
+    bool is_new = ls_file_writes_next(file, sizeof file) && writes->count < LS_RERUN_WRITES_MAX;
+    for (uint32_t i = 0; i < writes->count && is_new; i++) {
+        is_new = strcmp(writes->list[i].file, file) != 0;
+    }
+    if (is_new) {
+        ls_name_copy(writes->list[writes->count].file, sizeof file, file);
+        writes->list[writes->count++].place = place;
+    }
+}
+
+static void note_writes(watched_run *watched, uint32_t place)
+{
+    uint64_t addresses[LS_RERUN_WRITES_MAX];
+    ls_rerun_writes *writes = &watched->writes;
+    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, LS_RERUN_WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < LS_RERUN_WRITES_MAX; i++) {
+        if (!is_noted(writes, addresses[i], place)) {
+            writes->list[writes->count].address = addresses[i];
+            writes->list[writes->count++].place = place;
+        }
+    }
+    note_file(writes, place);
+}
+
+static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    pass->run(step);
+    note_writes(user, index);
+}
+
+/* As a program that plays and shows the match calls them behind each tick. */
+static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+{
+    static ls_draw_shape shapes[SHAPES_MAX];
+    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_config *config = ls_sim_instance_config(instance);
+    const void *state = ls_sim_instance_view(instance);
+    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
+    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    if (simulation->hash) {
+        (void)simulation->hash(config, state);
+        note_writes(watched, BY_HASH);
+    }
+    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
+        (void)simulation->bot(config, state, slot, &rng, bytes);
+        note_writes(watched, BY_BOT);
+    }
+    if (simulation->draw) {
+        simulation->draw(config, state, state, 0, &list);
+        note_writes(watched, BY_DRAW);
+    }
+}
+
+bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
+                          const ls_replay_stretch *stretch, ls_rerun_writes *out)
+{
+    static watched_run watched;
+    const ls_step_watch passes = {run_watched_pass, &watched};
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_sim_instance *instance = NULL;
+    if (ls_sim_instance_create(simulation, &match->config, ls_allocator_large(), &instance, NULL) !=
+            LS_OK ||
+        ls_replay_stretch_load(stretch, instance) != LS_OK) {
+        return false;
+    }
+    ls_file_writes_refuse();
+    ls_plugin_statics_begin(&watched.statics, match->simulation, ls_allocator_heap());
+    while (ls_sim_instance_tick(instance) < stretch->last &&
+           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
+        ls_sim_instance_step_watched(instance, &inputs, &passes);
+        call_readers(&watched, instance);
+    }
+    *out = watched.writes;
+    return true;
+}
+
+/* ---- names ---- */
+
+static void name_write(const ls_rerun_writes *writes, uint32_t index,
+                       const ls_simulation *simulation, const char *plugin,
+                       ls_rerun_outcome *outcome)
+{
+    static const char *const readers[] = {"hash", "bot", "draw"};
+    char variable[LS_NAME_BYTES_MAX] = "without a name";
+    uint64_t address = writes->list[index].address;
+    uint32_t place = writes->list[index].place;
+    bool is_file = writes->list[index].file[0] != '\0';
+    bool is_pass = place < simulation->pass_count;
+    ls_text *out = is_file ? &outcome->files : &outcome->outside;
+    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
+        return; /* the plug-in has written over it */
+    }
+    ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",
+                is_pass ? simulation->passes[place].name : readers[place - BY_HASH]);
+    if (is_file) {
+        ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
+        return;
+    }
+    (void)ls_plugin_statics_name(plugin, address, variable, sizeof variable);
+    ls_text_add(out, "%svariable %s",
+                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
+}
+
+void ls_rerun_writes_name(const ls_rerun_writes *writes, const ls_simulation *simulation,
+                          const ls_rerun_match *match, ls_rerun_outcome *outcome)
+{
+    for (uint32_t i = 0; i < LS_MIN(writes->count, LS_RERUN_WRITES_MAX); i++) {
+        name_write(writes, i, simulation, match->simulation, outcome);
+    }
+}

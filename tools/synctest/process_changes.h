@@ -1,0 +1,23 @@
+/* Process changes: what a system must let a process have otherwise
+ * (LS_ABILITY_PERTURBED_PROCESSES): its addresses, environment and cores before it starts, then
+ * what the C library says and does. Where it does not let it, nothing is changed. Called by launch,
+ * and by the perturbed process. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_PROCESS_CHANGES_H
+#define LOCKSTEP_TOOLS_SYNCTEST_PROCESS_CHANGES_H
+
+#include "lockstep/tools/synctest/launch.h"
+
+/* Fills in how the process begins; it is borrowed by the thread until its next call. */
+void synctest_process_changes_prepare(const synctest_launch *launch,
+                                      ls_child_process_config *config);
+
+/* In the process, before the simulation is loaded. */
+void synctest_process_changes_enter(uint32_t changes, uint32_t variant);
+
+/* Whether this system lets a process have the same addresses every time. */
+bool synctest_process_changes_can_fix_addresses(void);
+
+/* Whether the C library has functions for processors with FMA, and this is one. */
+bool synctest_process_changes_can_change_cpu(void);
+
+#endif
