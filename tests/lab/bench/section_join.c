@@ -36,8 +36,8 @@ enum {
     SMOKE_BASELINE_TICKS = 60,
 };
 
-/* What one can join in at best: four round trips, of which two are the handshake's, and what the
- * link takes for the bytes. */
+/* A join takes four round trips at least, of which two are the handshake's, and what the link takes
+ * for the bytes. */
 typedef struct link_case {
     uint32_t mib;
     uint32_t mbit_per_s;
