@@ -302,7 +302,7 @@ static void end_step(ls_relay_client *client, uint64_t now_ns)
     }
 }
 
-static void advance(ls_relay_client *client, uint64_t now_ns)
+void ls_relay_client_advance(ls_relay_client *client, uint64_t now_ns)
 {
     if (!client->has_begun) {
         ask(client, now_ns);
@@ -436,7 +436,7 @@ static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
     ls_relay_client *client = from_base(base);
     ls_datagram_socket_begin_turn(client->inner, now_ns);
-    advance(client, now_ns);
+    ls_relay_client_advance(client, now_ns);
 }
 
 static bool has_received(const ls_datagram_socket *base)
@@ -523,7 +523,7 @@ void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns)
     for (uint32_t i = 0; i < OWN_PER_RECEIVE_MAX && receipt != LS_UDP_EMPTY; i++) {
         receipt = receive(&client->base, &came);
     }
-    advance(client, now_ns);
+    ls_relay_client_advance(client, now_ns);
 }
 
 ls_relay_client_state ls_relay_client_state_of(const ls_relay_client *client)

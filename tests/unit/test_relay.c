@@ -428,6 +428,26 @@ Test(relay, a_server_that_was_started_anew_is_told_of_its_players_again)
     cr_assert(was_carried(&server.at));
 }
 
+Test(relay, a_server_that_has_forgotten_a_player_is_told_of_it_again)
+{
+    test_server server = server_at(1);
+    const ls_endpoint player = address(2), unknown = address(3);
+    uint64_t flow = 0;
+    registered(&server);
+    (void)join(&server, &player, 1, &flow);
+    const ls_relay_packet gone = {.kind = LS_RELAY_GONE, .number = flow};
+    give_packet(&unknown, &gone);
+    carry(&player, flow, 10);
+    cr_assert(was_carried(&server.at), "only the server may say so");
+    give_packet(&server.at, &gone);
+    now_ns += LS_NS_PER_SECOND;
+    carry(&player, flow, 10);
+    ls_relay_packet open;
+    cr_assert(newest_to(&server.at, &open));
+    cr_assert_eq(open.kind, LS_RELAY_OPEN);
+    cr_assert_eq(open.number, flow);
+}
+
 Test(relay, a_player_that_joins_anew_has_another_flow_and_an_unknown_code_none)
 {
     test_server server = server_at(1);
