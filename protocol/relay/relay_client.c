@@ -295,7 +295,7 @@ static void end_step(ls_relay_client *client, uint64_t now_ns)
         prove(client, now_ns);
         break;
     case STEP_PROVE:
-        refuse(client, LS_RELAY_REFUSAL_PROOF, now_ns);
+        refuse(client, LS_RELAY_REFUSAL_SERVER, now_ns);
         break;
     case STEP_DONE:
         break;
@@ -549,10 +549,10 @@ static const char *refusal_text(ls_relay_refusal refusal)
     case LS_RELAY_REFUSAL_FULL:
         return "the relay has no room for another player";
     case LS_RELAY_REFUSAL_SERVER:
-        return "the server of this code does not answer its relay";
+        return "the server of this code does not answer, or is asked by too many at a time";
     case LS_RELAY_REFUSAL_PROOF:
         return "the server does not prove that it knows the end of the code: check it, or ask for "
-               "the server's invite; a server that is asked too often answers a few seconds later";
+               "the server's invite";
     case LS_RELAY_REFUSAL_NONE:
         break;
     }

@@ -30,9 +30,9 @@ typedef enum ls_relay_refusal {
     LS_RELAY_REFUSAL_SILENCE, /* no relay answers */
     LS_RELAY_REFUSAL_CODE,    /* the relay knows no server of this code */
     LS_RELAY_REFUSAL_FULL,
-    LS_RELAY_REFUSAL_SERVER, /* the server does not answer the relay */
+    LS_RELAY_REFUSAL_SERVER, /* the server does not answer the relay, or is asked too often */
     LS_RELAY_REFUSAL_PROOF,  /* the server that has the first part of the code does not know the
-                              * second one, or was asked too often */
+                              * second one */
 } ls_relay_refusal;
 
 typedef struct ls_relay_client ls_relay_client;

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/relay/relay_keys.h"
+#include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -564,6 +565,40 @@ Test(relay, the_log_says_which_way_each_player_goes_once)
              "%.4s: through the relay: a player at 203.0.113.3:5003\n",
              server.name, server.name, server.name);
     cr_assert_str_eq(lines, expected);
+}
+
+/* ---- memory ---- */
+
+Test(relay, all_memory_is_taken_at_create_and_given_back)
+{
+    const ls_relay_config config = config_of_test();
+    const ls_relay_sink sink = {on_send, NULL};
+    counting_allocator counting;
+    uint64_t flow = 0;
+    counting_allocator_init(&counting);
+    end();
+    for (counting.allowed = 0;
+         ls_relay_create(&config, &sink, &counting.allocator, &relay) == LS_NO_MEMORY;) {
+        cr_assert_eq(counting.live_blocks, 0);
+        cr_assert_lt(counting.allocations, 1000);
+        counting.allowed = counting.refusals;
+    }
+    uint64_t taken = counting.allocations;
+    uint64_t calls = heap_calls();
+    test_server server = server_at(1);
+    registered(&server);
+    for (uint8_t i = 0; i < 20; i++) {
+        const ls_endpoint player = address((uint8_t)(10 + i));
+        (void)join(&server, &player, 1, &flow);
+        carry(&player, flow, 1200);
+        sent_count = 0;
+    }
+    now_ns += 31 * LS_NS_PER_SECOND;
+    ls_relay_expire(relay, now_ns);
+    cr_assert_eq(counting.allocations, taken);
+    cr_assert_eq(heap_calls(), calls);
+    end();
+    cr_assert_eq(counting.live_blocks, 0);
 }
 
 /* ---- addresses that are not proven ---- */
