@@ -81,7 +81,7 @@ static void check_input(match_check *check, ls_tick tick, uint32_t slot, uint64_
 }
 
 /* One that is closed ahead is closed half a tick before it is due: `early_ns` says so. */
-static bool is_closed_ahead(const match_check *check, uint64_t early_ns, uint64_t tolerance_ns)
+static bool is_half_a_tick(const match_check *check, uint64_t early_ns, uint64_t tolerance_ns)
 {
     uint64_t ahead_ns = match_check_dt_ns(check) / 2;
     return ls_send_rate_adapts(check->run->setup.match.send_rate) &&
@@ -96,6 +96,7 @@ static void check_schedule(match_check *check, ls_tick tick)
                         check->ticks[tick - 1].closed_ns > check->unscheduled_until_ns &&
                         check->unscheduled_until_ns != VIRTUAL_NEVER;
     if (!is_scheduled) {
+        check->is_phase_unknown = true; /* the newest one may have been closed ahead */
         return;
     }
     uint64_t now_ns = check->ticks[tick].due_local_ns;
@@ -104,8 +105,13 @@ static void check_schedule(match_check *check, ls_tick tick)
     uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
     uint64_t tolerance_ns = check->run->server_loop_ns + ROUNDING_NS +
                             (check->run->server_drift_ppm == 0 ? 0 : SCHEDULE_TOLERANCE_NS);
-    if (is_closed_ahead(check, early_ns, tolerance_ns)) {
-        check->ticks[tick].due_local_ns += match_check_dt_ns(check) / 2;
+    /* A server that turns so rarely may close one ahead as late as another when it is due. */
+    bool is_coarse = 4 * tolerance_ns >= match_check_dt_ns(check);
+    if (is_half_a_tick(check, early_ns, tolerance_ns)) {
+        check->ticks[tick].due_local_ns =
+            is_coarse ? LS_MAX(due_ns, now_ns) : now_ns + match_check_dt_ns(check) / 2;
+    } else if (check->is_phase_unknown && is_half_a_tick(check, late_ns, tolerance_ns)) {
+        check->is_phase_unknown = false;
     } else if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
         match_check_note(check, CHECK_I5, tick, "closed %" PRIu64 " ns early, %" PRIu64 " ns late",
                          early_ns, late_ns);

@@ -138,6 +138,7 @@ struct match_check {
     ls_tick arriving_first;
     ls_tick arriving_end;
     ls_tick tick_count_before;
+    bool is_phase_unknown;             /* of ticks that may have been closed ahead */
     uint64_t unscheduled_until_ns;     /* closings up to then follow no schedule */
     uint64_t told_ns;                  /* rule wait: of the last STALLED */
     uint32_t joined_mask;              /* slots whose JOINED has been closed, and no LEFT since */
