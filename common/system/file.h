@@ -49,6 +49,9 @@ bool ls_file_lock_open(int file);
 /* Makes a folder, for its owner alone or for all. False with errno: EEXIST when there is one. */
 bool ls_folder_make(const char *path, bool is_private);
 
+/* Makes a new one for this user alone where the system has what is soon gone. False with errno. */
+bool ls_folder_make_temporary(char *path, size_t capacity);
+
 /* The program works in this folder from now on. False with errno. */
 bool ls_folder_enter(const char *path);
 

@@ -55,7 +55,7 @@ const lockstep_game game = {sizeof game, "ships", 1,       60,   SHIPS,   1,    
 } // namespace
 
 #ifdef PLUGIN
-extern "C" LOCKSTEP_API const lockstep_game *lockstep_plugin()
+extern "C" LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin()
 {
     return &game;
 }

@@ -71,11 +71,11 @@ SERVER = (NATIVE / "lockstep-server",)
 NETWORK = (NATIVE / "lockstep-netcond",)
 
 
-def play(clients, server=SERVER, network=NETWORK, sim="arena"):
+def play(clients, server=SERVER, network=NETWORK, sim="arena", server_sim=None):
     """`clients`: name -> command of a foreign lockstep-client. Returns what was found."""
     with programs() as started:
-        hosting, port = started.serve(server, "--sim", sim, "--players", str(1 + len(clients)),
-                                      "--ticks", str(TICKS))
+        hosting, port = started.serve(server, "--sim", server_sim or sim, "--ticks", str(TICKS),
+                                      "--players", str(1 + len(clients)))
         conditioner = started.start("netcond", *network, f"127.0.0.1:{port}",
                                     "--listen", "127.0.0.1", "--port", "0", "--port-file",
                                     "netcond-port", "--seed", "1", *LOSS)

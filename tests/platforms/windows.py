@@ -22,6 +22,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
 }
 LINUX = ROOT / "build" / "release" / "bin"
+FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"
 COLOURS_MIN = 4  # of a match that is drawn
 LEAST_SHARE = 0.97  # of the unit tests
 BUILTINS = ("arena", "rope", "spring", "tumble", "units")
@@ -75,19 +76,34 @@ def run_unit_tests():
     return words
 
 
+def test_determinism(program, sim):
+    """What needs no other system is the same, and the rest, and what a game has not, is skipped."""
+    found = json.loads(run([wine(program), sim, "--ticks", "60", "--json", "-"]))
+    same, skipped = ({each["name"] for each in found["perturbations"] if each["result"] == word}
+                     for word in ("same", "skipped"))
+    if found["status"] != "clean" or not SYNCTEST_SAME <= same or not NEEDS_LINUX <= skipped:
+        raise Failed(f"{sim}: {found}")
+    return found["hashes_compared"]
+
+
 def test_builtins():
-    """lockstep-synctest on every built-in: what needs no other system is the same, and the rest,
-    and what a built-in has not, is skipped."""
-    program = wine(BUILD / "bin" / "lockstep-synctest.exe")
+    program = BUILD / "bin" / "lockstep-synctest.exe"
+    compared = [f"{name} {test_determinism(program, name)}" for name in BUILTINS]
+    return "hashes compared: " + ", ".join(compared)
+
+
+def read_bundles():
+    """A report of a desync has the same words as on Linux, but for the machine it is read on."""
+    stages.build("release", "lockstep-desync")
     said = []
-    for name in BUILTINS:
-        found = json.loads(run([program, name, "--ticks", "60", "--json", "-"]))
-        same, skipped = ({each["name"] for each in found["perturbations"] if each["result"] == word}
-                         for word in ("same", "skipped"))
-        if found["status"] != "clean" or not SYNCTEST_SAME <= same or not NEEDS_LINUX <= skipped:
-            raise Failed(f"{name}: {found}")
-        said.append(f"{name} {found['hashes_compared']}")
-    return "hashes compared: " + ", ".join(said)
+    for program in ([LINUX / "lockstep-desync"], [wine(BUILD / "bin" / "lockstep-desync.exe")]):
+        ends_with_desync = ["sh", "-c", '"$@"; test $? -eq 3', "sh", *program]
+        report = run([*ends_with_desync, "explain", "tests/samples/desync.bundle"])
+        said.append([report.partition("\nMachines ")[0],
+                     run([*ends_with_desync, "collect", "tests/samples"])])
+    if said[0] != said[1] or "first pass" not in said[0][0]:
+        raise Failed(f"on Linux:\n{said[0]}\nunder wine:\n{said[1]}")
+    return f"{sum(text.count(chr(10)) for text in said[1])} lines as on Linux"
 
 
 def client():
@@ -148,6 +164,19 @@ def play_example(programs, folder):
     return next(iter(over))
 
 
+def play_plugin(programs, folder):
+    """The plug-in of the zip against the same source's on Linux, on either side."""
+    library = folder / "ships.so"
+    run(["g++", "-O2", "-ffp-contract=off", "-DPLUGIN", "-shared", "-fPIC",
+         f"-I{ROOT}/tools/liblockstep", "-o", library, ROOT / "docs" / "examples" / "game.cpp"])
+    plugin = programs / "ships.dll"
+    test_determinism(programs / "lockstep-synctest.exe", plugin)
+    client = [wine(programs / "lockstep-client.exe"), "--sim", plugin]
+    server = [wine(programs / "lockstep-server.exe")]
+    mixed_match.play({"windows": client}, server, sim=library, server_sim=plugin)
+    return mixed_match.play({"windows": client}, sim=library)
+
+
 def show_window():
     """The window on a screen of its own: what it shows is there, and in the picture it writes."""
     if not shutil.which("Xvfb"):
@@ -155,6 +184,7 @@ def show_window():
     sys.path.append(str(ROOT / "tests" / "view"))
     from screen import Image, Screen
 
+    shutil.copy(FONT, BUILD / "bin")  # as it lies in the zip: wine has none of Windows' fonts
     with mixed_match.programs() as started, contextlib.closing(Screen(started.folder)) as screen:
         hosting, port = started.serve(mixed_match.SERVER, "--sim", "arena", "--players", "1",
                                       "--ticks", "600")
@@ -186,7 +216,8 @@ def play_zip():
         folder = pathlib.Path(name)
         programs = unpack(folder)
         said = play_unpacked(programs, folder)
-        return f"{said}; liblockstep.dll: {play_example(programs, folder)}"
+        return (f"{said}; liblockstep.dll: {play_example(programs, folder)}; "
+                f"ships.dll: {play_plugin(programs, folder)}")
 
 
 def play(report):
@@ -195,6 +226,7 @@ def play(report):
     report.stage("golden values", compare_golden, needs=["libraries"])
     report.stage("unit tests", run_unit_tests, needs=["libraries"])
     report.stage("synctest", test_builtins, needs=["build"])
+    report.stage("desync reader", read_bundles, needs=["build"])
     report.stage("match on Linux", play_on_linux, needs=["build"])
     report.stage("match on Windows", play_on_windows, needs=["build"])
     report.stage("window", show_window, needs=["build"])

@@ -40,7 +40,7 @@ __attribute__((unused)) static const lockstep_game game = {.size = OWN_GAME_SIZE
                                                            .step = step,
                                                            .edges = edges};
 
-LOCKSTEP_API const lockstep_game *lockstep_plugin(void);
+LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void);
 
 const lockstep_game *lockstep_plugin(void)
 {

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/desync/memory_check.h"
@@ -115,6 +116,18 @@ static void run_again(explanation *made, const char *name)
     }
 }
 
+/* Where the system has no copies of a process there are none to compare. */
+static void try_run_again(explanation *made, const char *name)
+{
+    ls_text why = {{0}};
+    if (ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, &why)) {
+        run_again(made, name);
+    } else {
+        made->reproductions.not_run = why;
+        made->line.why = why;
+    }
+}
+
 static void simulate(explanation *made)
 {
     const ls_simulation *simulation = made->loaded.simulation;
@@ -124,11 +137,11 @@ static void simulate(explanation *made)
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
         explain_evidence_rerun(evidence, made->reading, simulation);
         if (made->config->helper && evidence->agreement != EXPLAIN_AGREES_NOT_RUN) {
-            run_again(made, asked ? asked : simulation->name);
+            try_run_again(made, asked ? asked : simulation->name);
         }
     }
-    made->reproductions.not_run = evidence->not_run;
     if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
+        made->reproductions.not_run = evidence->not_run;
         made->line.why = evidence->not_run;
     }
     const char *field = traced_field(made->config);

@@ -60,7 +60,12 @@ static bool keep_content(ls_draw_shape *shape)
     const uint32_t *pixels = ls_draw_is_bitmap(shape) ? shape->pixels : NULL;
     const char *text = shape->kind == LS_DRAW_TEXT ? shape->text : NULL;
     size_t count = (size_t)shape->columns * shape->rows;
-    shape->text = text ? strndup(text, LS_TEXT_BYTES_MAX - 1) : NULL;
+    size_t bytes = text ? strnlen(text, LS_TEXT_BYTES_MAX - 1) : 0;
+    char *words = text ? calloc(bytes + 1, 1) : NULL;
+    if (words) {
+        memcpy(words, text, bytes);
+    }
+    shape->text = words;
     uint32_t *copy = pixels ? malloc(count * sizeof *copy) : NULL;
     if (copy) {
         memcpy(copy, pixels, count * sizeof *copy);

@@ -152,14 +152,15 @@ static bool names_library(const ls_mapped_file *file, const char *beginning, cha
     const char *at = (const char *)file->bytes;
     const char *end = at + file->size;
     size_t size = strlen(beginning);
-    while ((at = memmem(at, (size_t)(end - at), beginning, size)) != NULL) {
+    /* Names begin behind the end of another one. */
+    while ((at = memchr(at, '\0', (size_t)(end - at))) != NULL) {
+        at++;
         size_t length = strnlen(at, (size_t)(end - at));
-        if ((const uint8_t *)at > file->bytes && at[-1] == '\0' && at + length < end &&
+        if (length >= size && memcmp(at, beginning, size) == 0 && at + length < end &&
             length < NAME_BYTES_MAX && strstr(at, ".so")) {
             memcpy(name, at, length + 1);
             return true;
         }
-        at += size;
     }
     return false;
 }
@@ -191,17 +192,15 @@ static ls_status explain_sanitizer_report_open(explain_sanitizer_report *report,
                                                ls_text *why)
 {
     static const char *const options[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
-    char directory[] = "/tmp/lockstep-sanitizer-XXXXXX";
     *report = (explain_sanitizer_report){.directory = ""};
-    if (!mkdtemp(directory)) {
-        return ls_fail(LS_IO, why, "no directory can be made in /tmp");
+    if (!ls_folder_make_temporary(report->directory, sizeof report->directory)) {
+        return ls_fail(LS_IO, why, "no folder can be made for what a sanitizer reports");
     }
-    snprintf(report->directory, sizeof report->directory, "%s", directory);
     ls_status status = set_preload(report, plugin, why);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         snprintf(report->variables[1 + i], sizeof report->variables[1 + i],
                  "%s=log_path=%s/%zu:detect_leaks=0:halt_on_error=1:print_stacktrace=1", options[i],
-                 directory, i);
+                 report->directory, i);
     }
     return status;
 }

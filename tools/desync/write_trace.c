@@ -5,13 +5,17 @@
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/system/ability.h"
 
-#include <execinfo.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__linux__) && defined(__x86_64__)
+#define EXPLAIN_CAN_WATCH 1
+#include <execinfo.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#endif
 
 /* ---- names of fields ---- */
 
@@ -192,10 +196,6 @@ bool explain_span_meets(const explain_span *span, uint64_t begin, uint64_t end)
     return begin < span->end && end > span->begin;
 }
 
-#if defined(__linux__) && defined(__x86_64__)
-#define EXPLAIN_CAN_WATCH 1
-#endif
-
 enum {
     STORE_BYTES_MAX = 64, /* that one instruction writes */
     FRAMES_MAX = 64,      /* of a stack, ours and those of the test or program around it too */
@@ -223,6 +223,8 @@ typedef struct tracing {
 
 /* ---- memory that shares no page with anything else ---- */
 
+#if defined(EXPLAIN_CAN_WATCH)
+
 static size_t page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -243,7 +245,20 @@ static void give_pages(void *user, void *pages)
     free(pages);
 }
 
-static const ls_allocator page_allocator = {allocate_pages, give_pages, NULL};
+static const ls_allocator *state_allocator(void)
+{
+    static const ls_allocator pages = {allocate_pages, give_pages, NULL};
+    return &pages;
+}
+
+#else
+
+static const ls_allocator *state_allocator(void)
+{
+    return ls_allocator_heap();
+}
+
+#endif
 
 /* ---- what was written ---- */
 
@@ -695,7 +710,7 @@ ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_
     LS_ASSERT(request->choice_count <= EXPLAIN_CHOICES_MAX);
     *out = (explain_write_trace){.is_watched = trace.is_spectator};
     ls_status status =
-        ls_sim_instance_create(simulation, config, &page_allocator, &trace.instance, why);
+        ls_sim_instance_create(simulation, config, state_allocator(), &trace.instance, why);
     if (status != LS_OK) {
         return status;
     }

@@ -43,6 +43,11 @@ extern "C" {
 #else
 #define LOCKSTEP_API
 #endif
+#if defined(_WIN32)
+#define LOCKSTEP_EXPORT __declspec(dllexport)
+#else
+#define LOCKSTEP_EXPORT LOCKSTEP_API
+#endif
 
 /* The version that this header is of; lockstep_version tells the library's. A program runs with
  * every library of the same first number that is not older. */
@@ -145,8 +150,8 @@ typedef struct lockstep_inputs {
 /* A game is a state without pointers and a step that depends on the state and the inputs alone: no
  * clock, file, address, thread, random number that is not in the state, or float that another
  * compiler rounds differently. Any number of states may be stepped at once, by any threads.
- * A shared object that exports `const lockstep_game *lockstep_plugin(void)` is a plug-in: programs
- * play it by its file, and lockstep-synctest tests it. */
+ * A shared object that exports `LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void)` is a
+ * plug-in: programs play it by its file, and lockstep-synctest tests it. */
 typedef struct lockstep_game {
     size_t size;      /* sizeof(lockstep_game); members beyond it are absent (zero) */
     const char *name; /* 1 to 63 of a-z 0-9 - _ */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -202,6 +203,17 @@ void ls_file_unlock(int lock)
 bool ls_folder_make(const char *path, bool is_private)
 {
     return mkdir(path, is_private ? 0700 : 0777) == 0;
+}
+
+bool ls_folder_make_temporary(char *path, size_t capacity)
+{
+    static const char form[] = "/tmp/lockstep-XXXXXX";
+    if (capacity < sizeof form) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(path, form, sizeof form);
+    return mkdtemp(path) != NULL;
 }
 
 bool ls_folder_enter(const char *path)

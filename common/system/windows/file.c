@@ -174,6 +174,22 @@ bool ls_folder_make(const char *path, bool is_private)
     return _mkdir(path) == 0;
 }
 
+/* A file that has the name gives way to the folder. */
+bool ls_folder_make_temporary(char *path, size_t capacity)
+{
+    char folder[MAX_PATH + 1];
+    char name[MAX_PATH + 1];
+    if (GetTempPathA(sizeof folder, folder) == 0 || GetTempFileNameA(folder, "ls", 0, name) == 0) {
+        return ls_windows_fail();
+    }
+    size_t size = strlen(name) + 1;
+    if (!DeleteFileA(name) || size > capacity || !ls_folder_make(name, true)) {
+        return ls_windows_fail();
+    }
+    memcpy(path, name, size);
+    return true;
+}
+
 bool ls_folder_enter(const char *path)
 {
     return _chdir(path) == 0;
