@@ -128,6 +128,8 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
 
 /* ---- code for one processor or another ---- */
 
+#if defined(__x86_64__)
+
 /* Where the address of the code stands in the file; 0: it does not. */
 static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t size)
 {
@@ -146,7 +148,6 @@ static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t 
 
 bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
 {
-#if defined(__x86_64__)
     static const uint8_t nothing[] = {0x31, 0xc0, 0xc3}; /* xor eax, eax; ret */
     symbol_walk symbols = walk(file, ".symtab", ".strtab");
     ElfW(Sym) symbol;
@@ -163,8 +164,14 @@ bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
         memcpy(file->bytes + place, nothing, sizeof nothing);
     }
     return has_choice && place > 0;
+}
+
 #else
+
+bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
+{
     (void)file;
     return false;
-#endif
 }
+
+#endif
