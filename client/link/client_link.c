@@ -1,9 +1,13 @@
 #include "lockstep/client/link/client_link.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/system_clock.h"
+#include "lockstep/common/system/udp_socket.h"
+#include "lockstep/protocol/relay/relay_client.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
 #define ATTEMPT_NS (5 * LS_NS_PER_SECOND)
@@ -20,12 +24,15 @@
 struct ls_client_link {
     ls_client_link_config config;
     ls_transport *transport; /* NULL until an address of the server could be reached */
-    ls_text unreached;       /* why that was not so at the last attempt; empty: it was */
-    bool is_in_transport;    /* the call comes from the transport, which must stay */
-    uint32_t at;             /* the address that the transport is for */
-    uint64_t match;          /* see set_match */
-    uint32_t next;           /* the one to try next */
-    bool is_round_final;     /* every address of this round refused for good */
+    ls_relay_client *relay;  /* below it, when it goes by a code; else NULL */
+    bool was_direct;         /* the way that the log has, if any */
+    bool has_logged_way;
+    ls_text unreached;    /* why that was not so at the last attempt; empty: it was */
+    bool is_in_transport; /* the call comes from the transport, which must stay */
+    uint32_t at;          /* the address that the transport is for */
+    uint64_t match;       /* see set_match */
+    uint32_t next;        /* the one to try next */
+    bool is_round_final;  /* every address of this round refused for good */
     ls_sealed_refusal refusal;
     ls_peer_id server;
     bool has_connected;
@@ -57,15 +64,66 @@ static uint64_t attempt_ns(const ls_client_link *link)
     return has_others ? ATTEMPT_OF_SEVERAL_NS : ATTEMPT_NS;
 }
 
+/* Reaches a server by its code, directly or through the relay. */
+static ls_status meet(const ls_client_place *to, const char *place,
+                      ls_transport_udp_client_config *network, ls_datagram_socket **out,
+                      ls_relay_client **relay_out, ls_text *why)
+{
+    ls_relay_client_config config = {.has_server_key = network->sealed.has_server_key,
+                                     .avoids_direct = to->avoids_direct};
+    const ls_clock clock = ls_clock_system();
+    ls_relay_client *relay = NULL;
+    ls_datagram_socket *inner = NULL;
+    const ls_endpoint any = {.port = 0};
+    ls_status status = ls_relay_code_parse(place, &config.code, &place, why);
+    LS_THEN(status, ls_relay_find(place, &config.relay, why));
+    LS_THEN(status, ls_cipher_init());
+    LS_THEN(status, ls_udp_socket_listen(&any, ls_allocator_heap(), &inner));
+    LS_THEN(status, ls_relay_client_create(&config, inner, ls_allocator_heap(), &relay));
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_relay_client_meet(relay, &clock, why);
+    if (status != LS_OK) {
+        ls_datagram_socket_close(ls_relay_client_socket(relay));
+        return status;
+    }
+    const uint8_t *key = ls_relay_client_server_key(relay);
+    if (key) {
+        network->sealed.has_server_key = true;
+        memcpy(network->sealed.server_key, key, sizeof network->sealed.server_key);
+    }
+    *out = ls_relay_client_socket(relay);
+    *relay_out = relay;
+    return LS_OK;
+}
+
+/* `relay` is what the transport stands on, or NULL. */
+static ls_status connect_to(const ls_client_place *to, uint32_t at,
+                            ls_transport_udp_client_config *network, ls_transport **out,
+                            ls_relay_client **relay, ls_text *why)
+{
+    ls_transport_udp_ground ground = {.clock = ls_clock_system()};
+    network->server = to->servers[at];
+    *relay = NULL;
+    if (!ls_relay_code_is_meant(network->server)) {
+        return ls_transport_udp_connect(network, ls_allocator_heap(), out, why);
+    }
+    ls_status status = meet(to, network->server, network, &ground.socket, relay, why);
+    return status == LS_OK ? ls_transport_udp_connect_on(&ground, ls_relay_client_server(*relay),
+                                                         network, ls_allocator_heap(), out)
+                           : status;
+}
+
 /* Begins to connect to an address with a transport of its own; one that was there before goes. */
 static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
 {
     ls_transport_udp_client_config network = ls_transport_udp_client_config_default();
     ls_transport *made = NULL;
-    network.server = link->config.place->servers[at];
+    ls_relay_client *relay = NULL;
     network.sealed = link->config.place->sealed;
     network.connect_timeout_ns = attempt_ns(link);
-    ls_status status = ls_transport_udp_connect(&network, ls_allocator_heap(), &made, why);
+    ls_status status = connect_to(link->config.place, at, &network, &made, &relay, why);
     ls_cipher_wipe(&network.sealed, sizeof network.sealed);
     if (status == LS_OK) {
         ls_loop_handler ready = {on_ready, link};
@@ -78,6 +136,8 @@ static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
     ls_transport_destroy(link->transport);
     ls_transport_udp_set_match(made, link->match);
     link->transport = made;
+    link->relay = relay;
+    link->has_logged_way = false;
     link->unreached.bytes[0] = '\0';
     link->lets_wait = false;
     link->at = at;
@@ -260,6 +320,19 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
                 ls_client_link_server(link), left_s);
 }
 
+/* A way may change while a match runs. */
+static void log_way(ls_client_link *link, const ls_log *log)
+{
+    bool is_direct = link->relay && ls_relay_client_is_direct(link->relay);
+    if (!link->relay || (link->has_logged_way && is_direct == link->was_direct)) {
+        return;
+    }
+    link->has_logged_way = true;
+    link->was_direct = is_direct;
+    ls_log_line(log, LS_LOG_INFO, "%s: %s", ls_client_link_server(link),
+                is_direct ? "the way to the server is direct" : "the relay carries");
+}
+
 /* Of a connection that the session has given up it wants to hear nothing. */
 static void on_disconnect(ls_client_link *link, ls_session *session,
                           const ls_transport_event *event, uint64_t now_ns)
@@ -342,6 +415,7 @@ LS_TICK_CODE void ls_client_link_advance(ls_client_link *link, ls_session *sessi
     link->told_ns = now_ns;
     reconnect(link, session, now_ns);
     log_connecting(link, session, log, now_ns);
+    log_way(link, log);
     if (link->server != 0) {
         link->traffic = ls_transport_traffic_of(link->transport, link->server);
     }

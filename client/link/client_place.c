@@ -1,6 +1,8 @@
 #include "lockstep/client/link/client_place.h"
 
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/private_file.h"
+#include "lockstep/protocol/relay/relay_code.h"
 #include "lockstep/protocol/sealed/invite.h"
 
 #include <stdio.h>
@@ -13,8 +15,14 @@ static ls_status read_invite(const char *word, ls_client_place *out, ls_text *wh
     if (status != LS_OK) {
         return status;
     }
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    const char *at = strchr(invite.host, '@');
+    const char *host = at ? at + 1 : invite.host;
     out->server_count = 1;
-    ls_endpoint_join(invite.host, invite.port, out->servers[0]);
+    ls_endpoint_join(host, invite.port, place);
+    int size = snprintf(out->servers[0], sizeof out->servers[0], "%.*s%s",
+                        (int)(host - invite.host), invite.host, place);
+    LS_ASSERT(size > 0 && (size_t)size < sizeof out->servers[0]); /* as long as without a code */
     memcpy(out->room, invite.room, sizeof out->room);
     ls_sealed_client_config_set_invite(&out->sealed, &invite);
     ls_cipher_wipe(&invite, sizeof invite);
@@ -25,6 +33,13 @@ static ls_status read_word(const ls_client_place_source *from, ls_client_place *
 {
     if (ls_invite_is_meant(from->word)) {
         return read_invite(from->word, out, why);
+    }
+    if (ls_relay_code_is_meant(from->word)) {
+        ls_relay_code code;
+        const char *relay = NULL;
+        out->server_count = 1;
+        snprintf(out->servers[0], sizeof out->servers[0], "%s", from->word);
+        return ls_relay_code_parse(from->word, &code, &relay, why);
     }
     /* A token proves the server as well. */
     bool is_trusted = from->is_insecure || from->token_path;
@@ -111,7 +126,7 @@ static void identify(ls_client_place *place)
 ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
                                ls_text *why)
 {
-    *out = (ls_client_place){.server_count = 0};
+    *out = (ls_client_place){.avoids_direct = from->avoids_direct};
     ls_status status = from->word ? read_word(from, out, why) : LS_OK;
     if (status == LS_OK && from->token_path) {
         status = read_token(from, out, why);

@@ -14,20 +14,23 @@
 #define LS_CLIENT_PLACE_NAME_BYTES (LS_TOKEN_SERVERS_MAX * LS_ENDPOINT_NUMERIC_BYTES)
 
 typedef struct ls_client_place_source {
-    const char *word;       /* an invite, or HOST[:PORT]; NULL: the token's addresses */
+    const char *word; /* an invite, HOST[:PORT] or CODE@HOST[:PORT]; NULL: the token's addresses */
     const char *token_path; /* NULL: none */
     bool is_insecure;       /* believes whoever answers at HOST[:PORT], on any network */
+    bool avoids_direct;     /* by a code, has the relay carry all */
     uint64_t now_s;         /* seconds since 1970 */
 } ls_client_place_source;
 
 typedef struct ls_client_place {
-    /* HOST[:PORT], without a secret: may be shown; to be tried in this order. */
+    /* HOST[:PORT], or CODE@HOST[:PORT] of a relay, without a secret: may be shown; to be tried in
+     * this order. */
     uint32_t server_count;
     char servers[LS_TOKEN_SERVERS_MAX][LS_ENDPOINT_JOINED_BYTES];
     char name[LS_CLIENT_PLACE_NAME_BYTES]; /* all of them */
     /* A seat there is remembered by this: the server's key, or without one its name. */
     char identity[LS_CLIENT_PLACE_NAME_BYTES];
     char room[LS_INVITE_ROOM_BYTES_MAX]; /* that an invite is for; "": any */
+    bool avoids_direct;                  /* as the source has it */
     bool is_token_expired;               /* by this machine's clock */
     ls_sealed_client_config sealed;
 } ls_client_place;

@@ -537,6 +537,7 @@ static ls_status open_network(client *player, ls_text *why)
     const ls_client_place_source from = {.word = config->server,
                                          .token_path = config->token_path,
                                          .is_insecure = config->is_insecure,
+                                         .avoids_direct = config->avoids_direct,
                                          .now_s = (uint64_t)time(NULL)};
     ls_status status = ls_client_place_read(&from, &player->place, why);
     if (status == LS_OK && player->place.is_token_expired) {

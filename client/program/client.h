@@ -24,6 +24,7 @@ typedef struct ls_client_config {
     const char *server;       /* HOST, HOST:PORT, or an invite; NULL: the token's addresses */
     const char *token_path;   /* a connect token; NULL: none */
     bool is_insecure;         /* believes whoever answers at HOST:PORT, on any network */
+    bool avoids_direct;       /* by a code, has the relay carry all */
     uint32_t connect_wait_ms; /* how long to try to reach it for the first time; 0: try once */
     ls_session_config
         session; /* what the player and the build are; the client adds the callbacks */

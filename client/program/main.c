@@ -99,6 +99,8 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_SWITCH, FIELD(client.is_insecure), .flag = "insecure", .group = PLAYER,
      .help = "Believe whoever answers at HOST[:PORT], in a network that you trust; the server has "
              "to allow it by the same flag. An invite needs no such trust, nor does this machine"},
+    {LS_SETTING_IS_SWITCH, FIELD(client.avoids_direct), .flag = "through-relay", .group = PLAYER,
+     .help = "Behind CODE@HOST, have the relay carry everything, and try no direct way"},
     {LS_SETTING_IS_TEXT, FIELD(client.token_path), .flag = "token", .argument = "FILE",
      .group = PLAYER,
      .help = "Come in by the connect token in FILE; without INVITE or HOST[:PORT] at the addresses "
@@ -235,7 +237,7 @@ int main(int argc, char **argv)
     client->has_chat = true;
     const ls_command_line line = {
         .summary = "Joins a lockstep match.",
-        .words = "INVITE|HOST[:PORT]|-",
+        .words = "INVITE|HOST[:PORT]|CODE@RELAY[:PORT]|-",
         .ending =
             "With - the invite is read from standard input: so it is in no list of processes. "
             "Exit codes: 0 clean, 1 environment, network, refused, or --find found no server, "

@@ -13,10 +13,12 @@ enum {
     PACKETS_PER_FRAME_MAX = 16,
     OVERDUE_MAX = 32, /* inputs that may be made at once to go on with those made before */
     HEARTBEAT_TICKS = 4,
+    SPECTATOR_HEARTBEAT_TICKS = 128, /* the server holds 512 beyond the longest delay */
 };
 
 #define LOBBY_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* an acknowledgement is not older than this */
+#define SPECTATOR_ANSWER_NS (UINT64_C(500) * LS_NS_PER_MS) /* or, of a spectator, this */
 
 /* When each of the inputs that may still be wanted was made, first sent and last sent. */
 typedef struct input_times {
@@ -39,6 +41,7 @@ struct ls_uplink {
     uint32_t sequence;       /* of the next INPUTS */
     ls_sent_ends sent;
     ls_tick acknowledged;   /* by the last INPUTS */
+    bool is_answer_due;     /* a spectator's: the server has to hear what it lacks */
     uint64_t sent_ns;       /* when that was sent */
     uint64_t first_sent_ns; /* when new inputs were last sent */
     bool is_second_due;     /* and are to be sent again half a tick later */
@@ -175,6 +178,11 @@ ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns)
 }
 
 /* ---- what is measured ---- */
+
+static bool is_watching(const ls_session *context)
+{
+    return context->state == LS_SESSION_PLAYING && context->config.is_spectator;
+}
 
 /* It makes inputs; else it only acknowledges. */
 static bool is_playing(const ls_uplink *uplink)
@@ -371,6 +379,9 @@ LS_TICK_CODE void ls_uplink_receive_packet(ls_uplink *uplink, const ls_confirmed
     for (ls_tick tick = packet->first; tick < packet->end; tick++) {
         settle_closed(uplink, tick);
     }
+    /* Parts go out again until they are acknowledged, and what is missing when it is asked for. */
+    bool is_missing = packet->header.first > packet->end;
+    uplink->is_answer_due = uplink->is_answer_due || !packet->has_header || is_missing;
     if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !is_playing(uplink)) {
         return;
     }
@@ -577,7 +588,8 @@ static ls_tick first_to_carry(const ls_uplink *uplink)
     uint64_t age_ns = context->now_ns - uplink->times[wanted % LS_WINDOW_TICKS].sent_ns;
     return ls_send_is_overdue(age_ns, uplink->sync->rtt_ns, context->dt_ns)
                ? wanted
-               : ls_sent_ends_first(&uplink->sent, wanted, uplink->sync->next_input);
+               : ls_sent_ends_first(&uplink->sent, LS_SEND_PACKETS, wanted,
+                                    uplink->sync->next_input);
 }
 
 LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
@@ -597,6 +609,7 @@ LS_TICK_CODE void ls_uplink_send(ls_uplink *uplink)
     add_health(uplink, &header);
     uplink->sent_ns = context->now_ns;
     uplink->acknowledged = confirmed;
+    uplink->is_answer_due = false;
     ls_tick end = send_packet(uplink, &header);
     if (!is_playing(uplink)) {
         return;
@@ -636,7 +649,9 @@ LS_TICK_CODE void ls_uplink_send_due(ls_uplink *uplink)
 {
     uint64_t now_ns = uplink->context->now_ns;
     if (!is_playing(uplink)) {
-        if (uplink->acknowledged != ls_confirmed_ticks_end(uplink->context->ticks)) {
+        if (is_watching(uplink->context)
+                ? uplink->is_answer_due
+                : uplink->acknowledged != ls_confirmed_ticks_end(uplink->context->ticks)) {
             ls_uplink_send(uplink);
         }
         return;
@@ -654,7 +669,9 @@ LS_TICK_CODE void ls_uplink_send_due(ls_uplink *uplink)
 /* The longest time between two INPUTS. */
 static uint64_t heartbeat_ns(const ls_session *context)
 {
-    uint64_t match_ns = LS_MIN(HEARTBEAT_TICKS * context->dt_ns, ANSWER_NS);
+    uint64_t match_ns = is_watching(context) ? LS_MIN(SPECTATOR_HEARTBEAT_TICKS * context->dt_ns,
+                                                      SPECTATOR_ANSWER_NS)
+                                             : LS_MIN(HEARTBEAT_TICKS * context->dt_ns, ANSWER_NS);
     uint64_t usual_ns = ls_session_is_in_match(context) ? match_ns : LOBBY_HEARTBEAT_NS;
     uint64_t silence_max_ns = context->offer.timeout_ms * LS_NS_PER_MS / 4;
     return LS_MIN(usual_ns, silence_max_ns);

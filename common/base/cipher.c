@@ -10,6 +10,8 @@ _Static_assert(LS_CIPHER_NONCE_BYTES == crypto_aead_aes256gcm_NPUBBYTES, "nonce"
 _Static_assert(LS_CIPHER_TAG_BYTES == crypto_aead_aes256gcm_ABYTES, "tag");
 _Static_assert(LS_CIPHER_LONG_NONCE_BYTES == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES, "nonce");
 _Static_assert(LS_CIPHER_KEY_BYTES == crypto_scalarmult_BYTES, "shared secret");
+_Static_assert(LS_GROUP_BYTES == crypto_scalarmult_ristretto255_BYTES, "point");
+_Static_assert(LS_GROUP_HASH_BYTES == crypto_core_ristretto255_HASHBYTES, "hash of a point");
 
 ls_status ls_cipher_init(void)
 {
@@ -77,6 +79,22 @@ bool ls_key_pair_agree(const ls_key_pair *own, const uint8_t other_public[LS_CIP
                        uint8_t shared[LS_CIPHER_KEY_BYTES])
 {
     return crypto_scalarmult(shared, own->private_key, other_public) == 0;
+}
+
+void ls_group_point(const uint8_t hash[LS_GROUP_HASH_BYTES], uint8_t point[LS_GROUP_BYTES])
+{
+    (void)crypto_core_ristretto255_from_hash(point, hash); /* never fails */
+}
+
+void ls_group_scalar_random(uint8_t scalar[LS_GROUP_BYTES])
+{
+    crypto_core_ristretto255_scalar_random(scalar);
+}
+
+bool ls_group_multiply(const uint8_t scalar[LS_GROUP_BYTES], const uint8_t point[LS_GROUP_BYTES],
+                       uint8_t product[LS_GROUP_BYTES])
+{
+    return crypto_scalarmult_ristretto255(product, scalar, point) == 0;
 }
 
 bool ls_cipher_has_aes(void)

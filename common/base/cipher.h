@@ -65,6 +65,19 @@ void ls_key_pair_from_private(const uint8_t private_key[LS_CIPHER_KEY_BYTES], ls
 bool ls_key_pair_agree(const ls_key_pair *own, const uint8_t other_public[LS_CIPHER_KEY_BYTES],
                        uint8_t shared[LS_CIPHER_KEY_BYTES]);
 
+/* ---- ristretto255: for what two sides prove to each other by a short secret ---- */
+
+#define LS_GROUP_BYTES 32u /* of points and scalars */
+#define LS_GROUP_HASH_BYTES 64u
+
+/* A point of which nobody knows how it comes from another one. */
+void ls_group_point(const uint8_t hash[LS_GROUP_HASH_BYTES], uint8_t point[LS_GROUP_BYTES]);
+/* Needs ls_cipher_init. */
+void ls_group_scalar_random(uint8_t scalar[LS_GROUP_BYTES]);
+/* False for what is no point, and when the product is the identity. */
+bool ls_group_multiply(const uint8_t scalar[LS_GROUP_BYTES], const uint8_t point[LS_GROUP_BYTES],
+                       uint8_t product[LS_GROUP_BYTES]);
+
 /* ---- Authenticated encryption ---- */
 
 /* Keys, nonces and tags have the same sizes in all of them. */

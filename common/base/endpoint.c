@@ -82,5 +82,6 @@ uint64_t ls_endpoint_origin(const ls_endpoint *endpoint)
 
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b)
 {
-    return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;
+    return a->port == b->port && a->via == b->via &&
+           memcmp(a->address, b->address, sizeof a->address) == 0;
 }

@@ -67,7 +67,15 @@ typedef struct ls_datagram_socket_operations {
 /* The first member of every implementation. */
 struct ls_datagram_socket {
     const ls_datagram_socket_operations *operations;
+    bool has_moved; /* it sends by another way since the transport has set this to false */
 };
+
+/* Puts another socket around one, which it takes: what a transport then stands on. All zero: none.
+ */
+typedef struct ls_socket_wrapper {
+    ls_datagram_socket *(*wrap)(void *user, ls_datagram_socket *inner);
+    void *user;
+} ls_socket_wrapper;
 
 static inline void ls_datagram_socket_begin_turn(ls_datagram_socket *socket, uint64_t now_ns)
 {

@@ -15,6 +15,7 @@ enum {
     CHECK_CHARACTERS = 4,
     CHECK_BYTES = 3,
     PARTS_MAX = 3,
+    CODE_CHARACTERS = 8, /* K7QM-29F */
 };
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -224,14 +225,22 @@ static ls_status parse_port(const char *text, size_t size, uint16_t *port, ls_te
     return LS_OK;
 }
 
+/* Perhaps with the code of a server at a relay and '@' in front. */
 static bool is_host(const char *host, size_t size)
 {
+    const char *after_code =
+        size > CODE_CHARACTERS && host[CODE_CHARACTERS] == '@' ? host + CODE_CHARACTERS + 1 : host;
+    if (after_code == host + size || size >= LS_INVITE_HOST_BYTES_MAX) {
+        return false;
+    }
+    size = (size_t)(host + size - after_code);
+    host = after_code;
     for (size_t i = 0; i < size; i++) {
         if (host[i] <= ' ' || host[i] > '~' || strchr("/\\?@#[]<>\"'", host[i])) {
             return false;
         }
     }
-    return size > 0 && size < LS_INVITE_HOST_BYTES_MAX;
+    return size > 0;
 }
 
 /* HOST, HOST:PORT, [HOST] or [HOST]:PORT in `size` characters. */

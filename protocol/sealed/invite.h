@@ -3,7 +3,8 @@
  * and for one room of a server with many, on its worker K: lockstep://HOST:PORT/ROOM@K#...
  * KEY is the server's public key in 43 characters, SECRET what lets its owner in, in 22, CHECK four
  * characters that tell a typing error in these; all in base64url without padding (RFC 4648). The
- * host may be changed by hand: the server that is found there proves to have the key. Pure.
+ * host may be changed by hand: the server that is found there proves to have the key. It is
+ * CODE@HOST, with the port of a relay, for a server that is reached by one. Pure.
  * Called by programs. */
 #ifndef LOCKSTEP_PROTOCOL_SEALED_INVITE_H
 #define LOCKSTEP_PROTOCOL_SEALED_INVITE_H

@@ -26,12 +26,13 @@ typedef struct address_cookie {
     const uint8_t *bytes;
 } address_cookie;
 
-#define ENDPOINT_BYTES (LS_ENDPOINT_ADDRESS_BYTES + 2u)
+#define ENDPOINT_BYTES (LS_ENDPOINT_ADDRESS_BYTES + 4u)
 
 static void write_endpoint(const ls_endpoint *endpoint, uint8_t bytes[ENDPOINT_BYTES])
 {
     memcpy(bytes, endpoint->address, LS_ENDPOINT_ADDRESS_BYTES);
     ls_store_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES, endpoint->port);
+    ls_store_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES + 2, endpoint->via);
 }
 
 /* `client_key` is E. */

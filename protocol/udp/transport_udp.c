@@ -164,9 +164,11 @@ static void look_for_server(transport_udp *transport, uint64_t now)
 {
     bool is_open =
         transport->client && transport->seats.seats[CLIENT_SEAT].state == LS_PEER_SEAT_OPEN;
-    if (is_open && now >= transport->heard_ns + SILENCE_MS * LS_NS_PER_MS) {
+    bool has_moved = transport->socket->has_moved;
+    if (is_open && (has_moved || now >= transport->heard_ns + SILENCE_MS * LS_NS_PER_MS)) {
         transport->heard_ns = now;
-        if (ls_datagram_socket_reroute(transport->socket)) {
+        transport->socket->has_moved = false;
+        if (has_moved || ls_datagram_socket_reroute(transport->socket)) {
             ls_sealed_client_note_move(transport->client, now);
             ls_udp_out_nothing(&transport->connections[CLIENT_SEAT]); /* the server asks at once */
         }
@@ -497,6 +499,9 @@ ls_status ls_transport_udp_listen(const ls_transport_udp_server_config *config,
     ls_status status = open_listening(config, allocator, &ground.socket, error);
     if (status == LS_NOT_FOUND || status == LS_TIMED_OUT) {
         return status; /* the text says which name */
+    }
+    if (status == LS_OK && config->around.wrap) {
+        ground.socket = config->around.wrap(config->around.user, ground.socket);
     }
     if (status == LS_OK) {
         status = open_server(&ground, &config->sealed, allocator, &made);

@@ -39,6 +39,7 @@ typedef struct ls_transport_udp_server_config {
     /* A UDP socket that is bound already, in place of host and port; taken, also when the transport
      * cannot be made. -1: none. One of a group (udp_group.h) is that of `sealed.worker`. */
     int descriptor;
+    ls_socket_wrapper around; /* the socket, such as a relay's (relay_server.h) */
     /* Decides who gets in, and how many. `connections_max` is 1 .. LS_TRANSPORT_UDP_PEERS_MAX: give
      * more than a match has players, so that a peer that is let in can be told that the match is
      * full. `per_address_max` must leave room for

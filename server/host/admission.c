@@ -21,7 +21,7 @@ enum {
 static bool is_unpublished(const ls_admission_options *options)
 {
     return !options->identity_path && !options->invite_path && !options->invite_host &&
-           !options->is_invite_only;
+           !options->is_invite_only && !options->is_published;
 }
 
 static ls_status read_token_check(const ls_admission_options *options, ls_token_check *check,
@@ -157,7 +157,12 @@ static void make_invite(const ls_admission *admission, const ls_invite *to,
 {
     ls_invite invite = *to;
     invite.has_secret = admission->sealed.needs_secret;
-    choose_host(admission, &invite);
+    if (admission->published.port != 0) {
+        memcpy(invite.host, admission->published.host, sizeof invite.host);
+        invite.port = admission->published.port;
+    } else {
+        choose_host(admission, &invite);
+    }
     memcpy(invite.key, admission->sealed.identity.public_key, sizeof invite.key);
     memcpy(invite.secret, admission->sealed.secret, sizeof invite.secret);
     ls_invite_format(&invite, text);
@@ -189,6 +194,12 @@ ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port
     ls_status status = ls_private_file_make(path, "invite", (const uint8_t *)text, size + 1, why);
     ls_cipher_wipe(text, sizeof text);
     return status;
+}
+
+void ls_admission_publish(ls_admission *admission, const char *host, uint16_t port)
+{
+    ls_name_copy(admission->published.host, sizeof admission->published.host, host);
+    admission->published.port = port;
 }
 
 /* With a secret in it, it is for the person at the terminal and for no log. */

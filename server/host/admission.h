@@ -22,6 +22,7 @@ typedef struct ls_admission_options {
                                  * invite's secret; NULL: there are no tokens */
     const char *token_servers;  /* "HOST[:PORT],...": tokens for one of these; NULL: for any */
     uint64_t token_protocol_id; /* of the tokens */
+    bool is_published;          /* at a relay: its players know the server by its key */
 } ls_admission_options;
 
 /* Which file it was; all zero: there was none. */
@@ -34,6 +35,7 @@ typedef struct ls_admission {
     ls_admission_options options;
     const char *bind_host; /* borrowed */
     ls_endpoint bound;     /* what that is */
+    ls_invite published;   /* its host and port, as ls_admission_publish had them */
     bool has_invite;       /* a server for this machine alone that was told nothing needs none */
     ls_sealed_server_config sealed;
     ls_token_gate *gate; /* NULL: no tokens are taken */
@@ -59,6 +61,10 @@ void ls_admission_invite(const ls_admission *admission, const ls_invite *to, cha
 
 /* Writes the invite to its file, if it has one. IO. */
 ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port, ls_text *why);
+
+/* From now on invites name this place, CODE@HOST and the port of a relay, in place of the server's
+ * own. The host is borrowed for the call. */
+void ls_admission_publish(ls_admission *admission, const char *host, uint16_t port);
 
 /* Says how to get in. */
 void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log *log);

@@ -258,6 +258,7 @@ static ls_status open_network(ls_host *host, ls_text *why)
     network.bind_host = host->config.bind_host;
     network.port = host->config.port;
     network.descriptor = host->config.descriptor > 0 ? host->config.descriptor : -1;
+    network.around = host->config.around;
     static const uint8_t none[LS_CIPHER_KEY_BYTES];
     ls_key_pair made = network.sealed.identity;
     bool has_identity = memcmp(host->config.sealed.identity.private_key, none, sizeof none) != 0;

@@ -22,6 +22,7 @@ typedef struct ls_host_config {
     const char *bind_host;    /* address or interface name; "::" is all, of IPv4 too */
     uint16_t port;            /* 0: chosen by the system, see ls_host_port */
     int descriptor;           /* of a UDP socket that is bound already, in place of both; 0: none */
+    ls_socket_wrapper around; /* see ls_transport_udp_server_config */
     uint32_t per_address_max; /* connections of one address without a token; 0: no limit */
     /* Decides who gets in; how many is decided here. All zero: an identity of its own is made, and
      * clients on this machine alone come in by the address. */

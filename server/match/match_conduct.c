@@ -44,12 +44,21 @@ static bool is_sent_twice(const ls_match *match, uint32_t slot)
            ls_send_rate_is_double(match->config.send_rate, downlink->is_losing);
 }
 
+/* Half a tick before the next one is due, whether the newest was closed when it was due or then. */
+static uint64_t second_ns(const ls_match *match)
+{
+    uint64_t half_ns = match->dt_ns / 2;
+    uint64_t before_ns = match->log->next_due_ns - half_ns;
+    return before_ns > match->now_ns ? before_ns : match->now_ns + half_ns;
+}
+
 static void send_all(ls_match *match)
 {
     ls_tick next = match->log->next;
     match->sent.sent_ns = match->now_ns;
     match->sent.end = next;
     match->sent.again_ns = 0;
+    uint32_t loss_most = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_peer_link *link = &match->links[slot].peer;
         link->packets = 0;
@@ -61,9 +70,16 @@ static void send_all(ls_match *match)
             ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);
         }
         if (is_sent_twice(match, slot)) {
-            match->sent.again_ns = match->now_ns + match->dt_ns / 2;
+            match->sent.again_ns = second_ns(match);
+            loss_most = LS_MAX(loss_most, link->downlink.health.downlink.loss);
         }
     }
+    match->sent.gets_ahead = ls_send_rate_gets_ahead(match->config.send_rate, loss_most);
+}
+
+static bool is_second_due(const ls_match *match)
+{
+    return match->sent.again_ns != 0 && match->now_ns >= match->sent.again_ns;
 }
 
 /* The second TICKS between two ticks, to players that lose many and lack something. */
@@ -104,7 +120,7 @@ void ls_conduct_send_due(ls_match *match)
     if (is_packet_full(match) || LS_FAULT(TICKS_UNPACED) ||
         now_ns - match->sent.sent_ns >= heartbeat_ns_of(match)) {
         send_all(match);
-    } else if (match->sent.again_ns != 0 && now_ns >= match->sent.again_ns) {
+    } else if (is_second_due(match)) {
         send_again(match);
     }
 }
@@ -724,6 +740,9 @@ static void drop_who_fell_behind(ls_match *match)
 static void advance_running(ls_match *match)
 {
     ls_tick_closer_advance(match->closer);
+    if (is_second_due(match) && match->sent.gets_ahead) {
+        ls_tick_closer_get_ahead(match->closer);
+    }
     ls_conduct_close_due(match);
     drop_who_fell_behind(match);
     drop_overdue(match, ls_match_timeout_ns(match));

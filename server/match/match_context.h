@@ -30,6 +30,7 @@ typedef struct ls_sent_ticks {
     uint64_t sent_ns;  /* when they last went out */
     uint64_t again_ns; /* when they go out a second time; 0: they do not */
     ls_tick end;       /* the first tick that was not closed then */
+    bool gets_ahead;   /* at `again_ns` the next tick is closed if it can be */
 } ls_sent_ticks;
 
 /* Every tick needs what stands before the config, and of that the

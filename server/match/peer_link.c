@@ -149,7 +149,7 @@ ls_tick ls_downlink_first(const ls_downlink *link, const ls_match *match, ls_tic
     uint64_t age_ns = match->now_ns - ls_tick_log_closed_at(match->log, link->next);
     return ls_send_is_overdue(age_ns, link->rtt_ns, match->dt_ns)
                ? link->next
-               : ls_sent_ends_first(&link->sent, link->next, end);
+               : ls_sent_ends_first(&link->sent, LS_SEND_PACKETS, link->next, end);
 }
 
 /* Field by field: a struct that is made here and copied is read before its stores have drained,

@@ -43,6 +43,7 @@ typedef struct ls_spectator {
     bool is_back;          /* it said what it holds already */
     bool is_chain_doubted; /* its newest chain was not the server's */
     bool is_end_told;      /* END has been sent */
+    bool has_answered;     /* since it was last sent TICKS: the next carries all that it lacks */
     ls_tick confirmed;     /* is_back: first closed tick that it did not hold ... */
     uint64_t tick_chain;   /* ... and the chain before it */
     ls_tick join_tick;     /* of its JOIN */

@@ -535,6 +535,11 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
         ls_bit_writer(ls_outbox_packet(spectators->match->outbox), LS_PACKET_BYTES_MAX);
     ls_ticks_header header;
     ls_downlink_header(downlink, spectators->match, &header);
+    if (!spectator->has_answered) {
+        uint32_t packets = ls_send_packets_watched(downlink->is_losing);
+        header.first = ls_sent_ends_first(&downlink->sent, packets, downlink->next, end);
+    }
+    spectator->has_answered = false;
     ls_tick rest = ls_downlink_write(downlink, spectators->match->log, end, &header, &stream);
     size_t size = ls_bits_size_bytes(&stream);
     ls_outbox_send_packet(spectators->match->outbox, spectator->peer, size);
@@ -771,6 +776,7 @@ static ls_status receive_inputs(ls_spectators *spectators, ls_spectator *spectat
     int64_t stamp_ns = (int64_t)(header.next * match->dt_ns);
     ls_link_arrival arrival =
         ls_downlink_receive(&spectator->link.downlink, match, &header, sent_ns, stamp_ns);
+    spectator->has_answered = spectator->has_answered || arrival == LS_LINK_NEWER;
     if (arrival != LS_LINK_NEWER || spectator->state != LS_SPECTATOR_SEES) {
         return LS_OK;
     }

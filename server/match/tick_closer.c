@@ -26,6 +26,7 @@ struct ls_tick_closer {
     const ls_match *match;
     uint64_t last_ns;    /* up to where the timestep has been advanced */
     uint64_t due_ticks;  /* ticks whose time has come, not closed yet */
+    bool is_ahead;       /* the tick that falls due next is closed already */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
@@ -104,7 +105,8 @@ void ls_tick_closer_destroy(ls_tick_closer *closer)
 
 static uint64_t next_due_ns(const ls_tick_closer *closer)
 {
-    return closer->last_ns + ls_timestep_next_ns(&closer->timestep);
+    uint64_t ahead_ns = closer->is_ahead ? closer->match->dt_ns : 0;
+    return closer->last_ns + ls_timestep_next_ns(&closer->timestep) + ahead_ns;
 }
 
 /* A tick that waits was due when the wait began. */
@@ -132,6 +134,7 @@ uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
     /* One dt before the tick is due; until then there is nothing to advance. */
     closer->last_ns = match->now_ns + delay_ns;
     closer->timestep.bank_ns = 0;
+    closer->is_ahead = false;
     publish_next_due(closer);
     return delay_ns + match->dt_ns;
 }
@@ -159,6 +162,10 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
     ls_timestep_plan plan = ls_timestep_advance(&closer->timestep, now_ns - closer->last_ns);
     closer->last_ns = now_ns;
     closer->due_ticks += plan.step_count;
+    if (closer->is_ahead && closer->due_ticks > 0) {
+        closer->due_ticks--;
+        closer->is_ahead = false;
+    }
     publish_next_due(closer);
 }
 
@@ -191,21 +198,24 @@ uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 
 /* ---- the rule `wait` ---- */
 
-/* The slots without whose input the rule `wait` closes nothing. */
+/* The slots whose input for the next tick is not there. */
 static uint32_t missing_slots(const ls_tick_closer *closer)
 {
-    const ls_match_config *config = &closer->match->config;
     ls_tick tick = closer->match->log->next;
     uint32_t mask = 0;
-    if (config->late_rule != LS_LATE_WAIT && !LS_FAULT(SILENCE_STALLS)) {
-        return mask;
-    }
-    for (uint32_t slot = 0; slot < config->sim.players; slot++) {
+    for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         bool is_missing = ls_seat_table_plays(closer->match->seats, slot, tick) &&
                           !ls_input_buffer_has(closer->match->links[slot].received, tick, 0);
         mask |= is_missing ? UINT32_C(1) << slot : 0;
     }
-    return mask & ~closer->abusing_mask;
+    return mask;
+}
+
+/* Those without which the rule `wait` closes nothing. */
+static uint32_t awaited_slots(const ls_tick_closer *closer)
+{
+    bool waits = closer->match->config.late_rule == LS_LATE_WAIT || LS_FAULT(SILENCE_STALLS);
+    return waits ? missing_slots(closer) & ~closer->abusing_mask : 0;
 }
 
 static uint64_t budget_ns(const ls_tick_closer *closer)
@@ -433,7 +443,7 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         closer->due_ticks = 0;
         return LS_CLOSING_NOTHING;
     }
-    uint32_t missing = missing_slots(closer);
+    uint32_t missing = awaited_slots(closer);
     if (missing == 0) {
         end_waiting(closer);
         return close_tick(closer, closing);
@@ -444,6 +454,16 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         return LS_CLOSING_DROP;
     }
     return keep_waiting(closer);
+}
+
+void ls_tick_closer_get_ahead(ls_tick_closer *closer)
+{
+    if (closer->due_ticks == 0 && !closer->is_ahead && !ls_tick_closer_is_last_closed(closer) &&
+        !is_halted(closer) && missing_slots(closer) == 0) {
+        closer->due_ticks = 1;
+        closer->is_ahead = true;
+        publish_next_due(closer);
+    }
 }
 
 void ls_tick_closer_prefetch(const ls_tick_closer *closer)

@@ -48,8 +48,9 @@ static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_
         !args->hosting.resume_path) {
         ls_log_line(&console->log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
     }
-    ls_status status =
-        ls_admission_open(&args->hosting.admission, args->hosting.bind_host, &admission, &why);
+    ls_admission_options who = args->hosting.admission;
+    who.is_published = args->publish != NULL;
+    ls_status status = ls_admission_open(&who, args->hosting.bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
     }

@@ -12,6 +12,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/host.h"
 #include "lockstep/server/match/match.h"
+#include "lockstep/server/program/publisher.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/rooms.h"
 
@@ -267,6 +268,7 @@ typedef struct server {
     ls_console *console;
     ls_rooms *rooms;
     ls_announcer *announcer; /* NULL: the server is not found */
+    ls_publisher *publisher; /* NULL: it is at no relay */
     bool is_stopping;        /* a signal has come */
 } server;
 
@@ -423,10 +425,21 @@ static ls_status create_rooms(server *host, ls_text *why)
             host->options->matches, match->sim.players, match->spectators_max, LS_HOST_PLACES_MAX);
     }
     bool has_bundles = strcmp(host->options->hosting.bundle_dir, "none") != 0;
+    if (host->options->publish) {
+        const ls_publisher_config publisher = {.relay = host->options->publish,
+                                               .key_path = host->options->publish_key_path,
+                                               .admission = config->admission,
+                                               .log = &host->console->log};
+        ls_status opened = ls_publisher_create(&publisher, &host->publisher, why);
+        if (opened != LS_OK) {
+            return opened;
+        }
+    }
     const ls_rooms_config rooms = {.console = host->console,
                                    .host = {.bind_host = host->options->hosting.bind_host,
                                             .port = (uint16_t)host->options->hosting.port,
                                             .sealed = config->admission->sealed,
+                                            .around = ls_publisher_wrapper(host->publisher),
                                             .table.matches_max = host->options->matches,
                                             .table.players_max = (uint32_t)places,
                                             .table.at_work = ls_crash_log_place()},
@@ -562,6 +575,7 @@ static ls_status build(server *host, ls_text *why)
     LS_THEN(status, create_rooms(host, why));
     LS_THEN(status, open_rooms(host, why));
     LS_THEN(status, add_handlers(host));
+    LS_THEN(status, ls_publisher_attach(host->publisher, loop_of(host)));
     if (status == LS_OK) {
         create_announcer(host);
     }
@@ -601,5 +615,6 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     ls_room_game_detach(config->game);
     announcer_destroy(host.announcer);
     ls_rooms_destroy(host.rooms);
+    ls_publisher_destroy(host.publisher);
     return code;
 }

@@ -29,6 +29,13 @@ static const ls_setting_row rows[] = {
      .help = "Let lockstep-client --find find this server on the local network"},
     {LS_SETTING_IS_U32, FIELD(find_port), .min = 1, .max = 65535, .flag = "find-port",
      .argument = "P", .group = NETWORK, .help = "UDP port of its queries"},
+    {LS_SETTING_IS_TEXT, FIELD(publish), .flag = "publish", .argument = "HOST[:PORT]",
+     .group = NETWORK,
+     .help = "Register with the lockstep-relay there: players reach this server by a short code, "
+             "also behind a router"},
+    {LS_SETTING_IS_TEXT, FIELD(publish_key_path), .flag = "publish-key", .argument = "FILE",
+     .group = NETWORK,
+     .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",
@@ -112,6 +119,12 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        args->hosting.sim           ? "--sim"
                        : args->hosting.resume_path ? "--resume"
                                                    : "--matches");
+    }
+    if (args->config_path && args->publish) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--publish is for a server without --config");
+    }
+    if (args->publish_key_path && !args->publish) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--publish-key needs --publish");
     }
     if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {
         return ls_fail(LS_BAD_ARGUMENT, why,

@@ -15,6 +15,7 @@ typedef struct ls_server_options {
     const char *port_file;
     uint32_t matches, find_port;
     bool is_found;
+    const char *publish, *publish_key_path;   /* HOST[:PORT] of a relay, and the file of its key */
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */
     const char *plugin_dir, *http_bind, *http_token_file;

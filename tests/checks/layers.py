@@ -16,8 +16,9 @@ PURE = SIMULATION | {"common/encoding", "common/time", "common/lag", "common/dia
 FILES = PURE | {"common/compress", "common/journal"}
 GAMES = PURE | {"common/simulations", "common/loader"}
 WIRE = {"protocol/transport", "protocol/wire", "protocol/blob", "protocol/sealed"}
+MEETING = {"protocol/transport", "protocol/sealed", "protocol/relay"}
 RUNTIME = {"common/system", "common/runtime", "common/runtime/rerun"}
-NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/udp"}
+NETWORK = WIRE | {"protocol/discovery", "protocol/enet", "protocol/relay", "protocol/udp"}
 AROUND = FILES | GAMES | RUNTIME | NETWORK | {"common/program", "common/game"}
 HOST = {"server/investigation", "server/match", "server/journal", "server/host"}
 CLIENT = {"client/session", "client"}
@@ -45,6 +46,7 @@ MAY_USE = {
     "protocol/wire": PURE,
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
+    "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -58,6 +60,7 @@ MAY_USE = {
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
+    "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
     "server/program": AROUND | HOST | {"server/rooms", "server/service", "server/control"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},

@@ -354,7 +354,9 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
         {"units", 0, ""},
         {LS_TEST_PLUGIN_DIR "/warmed.so", 0,
          "pass count writes to the thread-local variable counted, bot writes to the variable "
-         "warmed, draw writes to the variable frames"},
+         "warmed, control writes to the variable keys, draw_control writes to the variable marks, "
+         "status writes to the variable lines, draw writes to the variable frames, sounds writes "
+         "to the variable cues"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture here = open_fixture(cases[i].plugin, cases[i].trap, TIME_MAX_MS);

@@ -69,6 +69,33 @@ Test(send_rate, auto_sends_one_packet_a_tick_while_nothing_is_lost)
     check_rate(LS_SEND_AUTO, 30 * MS, TICK_RATE_HZ);
 }
 
+Test(send_rate, a_spectator_sends_two_packets_a_second)
+{
+    enum {
+        DOWN = TICK_RATE_HZ / 6
+    };
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
+    setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
+    setup.match.spectators_max = 1;
+    setup.link.delay_ns = 30 * MS;
+    virtual_match *run = match_at(&setup, 120);
+    virtual_client_setup spectator = virtual_client_setup_default(run);
+    spectator.session.is_spectator = true;
+    virtual_client *client = virtual_match_add_client(run, &spectator);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_eq(report_of(client).state, LS_SESSION_PLAYING);
+    ls_peer_id peer = PLAYERS + 1;
+    ls_transport_traffic before = ls_transport_traffic_of(run->network->server, peer);
+    virtual_match_run(run, SECONDS * SECOND);
+    ls_transport_traffic after = ls_transport_traffic_of(run->network->server, peer);
+    uint64_t up = after.packets_received - before.packets_received;
+    uint64_t down = after.packets_sent - before.packets_sent;
+    cr_assert(up >= 2 * SECONDS - 1 && up <= 2 * SECONDS + 1, "%lu up", (unsigned long)up);
+    cr_assert(down >= DOWN * SECONDS - 1 && down <= DOWN * SECONDS + 1, "%lu down",
+              (unsigned long)down);
+    close_run(run);
+}
+
 /* Bytes of one client in a second, each way. */
 static rates measure_bytes(uint64_t delay_ns)
 {
@@ -149,6 +176,49 @@ Test(send_rate, auto_doubles_the_direction_that_loses_many_and_no_other)
     ls_link_config lossy = {.delay_ns = 30 * MS, .loss_ppm = 100000};
     check_auto(&clean, &lossy, (rates){.up = TICK_RATE_HZ, .down = 2 * TICK_RATE_HZ});
     check_auto(&lossy, &clean, (rates){.up = 0.9 * 2 * TICK_RATE_HZ, .down = TICK_RATE_HZ});
+}
+
+/* Mean of all clients, when each way of each of them loses so much; `closed`: ticks of that time.
+ */
+static rates measure_all_losing(uint32_t loss_ppm, ls_tick *closed)
+{
+    virtual_match *run = start(LS_SEND_AUTO, 50 * MS);
+    const ls_link_config lossy = {.delay_ns = 50 * MS, .loss_ppm = loss_ppm};
+    rates sum = {0, 0};
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        virtual_client_set_links(run->clients[i], &lossy);
+    }
+    virtual_match_run(run, 12 * SECOND); /* until the loss is reported, and the lead is known */
+    ls_tick first = ls_match_tick(run->match);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        rates seen = measure(run->clients[i]);
+        sum.up += seen.up / PLAYERS;
+        sum.down += seen.down / PLAYERS;
+    }
+    *closed = (ls_match_tick(run->match) - first) / PLAYERS;
+    close_run(run);
+    return sum;
+}
+
+/* Nearly all inputs are there half a tick before their tick is due: what changed is sent so early
+ * that it may come again. Then the tick is closed, and its packet is the repetition of the one
+ * before it. */
+Test(send_rate, auto_closes_ahead_in_place_of_sending_ticks_twice)
+{
+    ls_tick closed = 0;
+    rates seen = measure_all_losing(50000, &closed);
+    cr_assert_leq(seen.down, 1.25 * TICK_RATE_HZ, "%f down", seen.down);
+    cr_assert_geq(seen.down, TICK_RATE_HZ, "%f down", seen.down);
+    cr_assert(closed >= SECONDS * TICK_RATE_HZ - 1 && closed <= SECONDS * TICK_RATE_HZ + 1,
+              "%u ticks", closed);
+}
+
+Test(send_rate, auto_sends_all_ticks_twice_where_packets_in_a_row_are_lost)
+{
+    ls_tick closed = 0;
+    rates seen = measure_all_losing(150000, &closed);
+    cr_assert_float_eq(seen.down, 2 * TICK_RATE_HZ, 2, "%f down", seen.down);
+    cr_assert_float_eq(closed, SECONDS * TICK_RATE_HZ, 1);
 }
 
 /* Bots that press nothing, whose packets are lost on the way up: how many arrive. */

@@ -1,10 +1,10 @@
-/* Warmed: right in all that it computes, and yet a pass, the bot and the picture write to variables
- * outside the state. */
+/* Warmed: right in all that it computes, and yet a pass and all that may only read write to
+ * variables outside the state. */
 #include "lockstep/tests/plugins/minimal.h"
 
 static _Thread_local volatile uint32_t counted;
 static volatile uint32_t warmed[64];
-static volatile uint64_t frames;
+static volatile uint64_t frames, lines, keys, marks, cues;
 
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
@@ -38,11 +38,49 @@ static void show_nothing(const ls_sim_config *config, const void *previous, cons
                          ls_fixed alpha, ls_draw_list *list)
 {
     (void)config;
-    (void)previous;
-    (void)current;
     (void)alpha;
     (void)list;
-    frames++;
+    frames += previous != current; /* as one that draws between two states */
+}
+
+static void tell_nothing(const ls_sim_config *config, const void *state, uint32_t slot,
+                         ls_status_list *list)
+{
+    (void)config;
+    (void)state;
+    (void)slot;
+    (void)list;
+    lines++;
+}
+
+static uint32_t press_nothing(const ls_sim_config *config, const void *state, uint32_t slot,
+                              const ls_controls *controls, uint8_t *bytes)
+{
+    (void)config;
+    (void)state;
+    (void)slot;
+    (void)bytes;
+    keys += controls->pressed != 0;
+    return 0;
+}
+
+static void mark_nothing(const ls_sim_config *config, const void *state, uint32_t slot,
+                         const ls_controls *controls, ls_draw_list *list)
+{
+    (void)config;
+    (void)state;
+    (void)slot;
+    (void)controls;
+    (void)list;
+    marks++;
+}
+
+static void play_nothing(const ls_sim_config *config, const void *previous, const void *current,
+                         ls_sound_list *list)
+{
+    (void)config;
+    (void)list;
+    cues += previous != current;
 }
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
@@ -54,5 +92,9 @@ LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
     simulation.pass_count = 1;
     simulation.bot = send_nothing;
     simulation.draw = show_nothing;
+    simulation.draw_control = mark_nothing;
+    simulation.control = press_nothing;
+    simulation.sounds = play_nothing;
+    simulation.status = tell_nothing;
     return &simulation;
 }

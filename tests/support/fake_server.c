@@ -342,7 +342,8 @@ void fake_server_send_ticks_to(fake_server *fake, ls_tick end)
     uint8_t packet[LS_PACKET_BYTES_MAX];
     uint8_t bytes[2][FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX];
     ls_slot_input slots[2][FAKE_SLOTS];
-    ls_tick tick = fake_server_report(fake).confirmed;
+    ls_tick confirmed = fake_server_report(fake).confirmed;
+    ls_tick tick = LS_MAX(confirmed, fake->sends_from);
     while (tick < end) {
         ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
         ls_ticks_header header = {.sequence = fake->sequence++,

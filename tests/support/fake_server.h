@@ -29,6 +29,7 @@ typedef struct fake_server {
     uint64_t connect_rtt_ns; /* that the transport tells with the next one */
     ls_tick keyframe_tick;   /* is coded against nothing */
     uint32_t sequence;       /* of TICKS */
+    ls_tick sends_from;      /* TICKS begin there at the earliest: what was before was lost */
     bool acknowledges_nothing;
     bool has_slack; /* TICKS say how early the newest input has come: */
     int32_t slack;  /* in LS_HOLD_UNIT_NS */

@@ -15,7 +15,7 @@ SCRIPT, BUILD = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 PARTS = ("server", "client", "window", "tools", "lib", "dev", "common")
 PACKAGES = {part: "liblockstep0" if part == "lib" else f"lockstep-{part}" for part in PARTS}
 PROGRAMS = {
-    "server": {"lockstep-server", "lockstep-admin", "lockstep-token"},
+    "server": {"lockstep-server", "lockstep-admin", "lockstep-relay", "lockstep-token"},
     "client": {"lockstep-client"},
     "window": set(),
     "lib": set(),

@@ -49,12 +49,13 @@ static void fill(uint8_t *bytes, size_t size, uint8_t first)
 
 static ls_endpoint ipv4(uint8_t last, uint16_t port)
 {
-    return (ls_endpoint){{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = last}, port};
+    return (ls_endpoint){.address = {[10] = 0xff, 0xff, 192, [14] = 2, [15] = last}, .port = port};
 }
 
 static ls_endpoint ipv6(uint8_t before, uint8_t last, uint16_t port)
 {
-    return (ls_endpoint){{0x20, 0x01, 0x0d, 0xb8, [13] = before, [15] = last}, port};
+    return (ls_endpoint){.address = {0x20, 0x01, 0x0d, 0xb8, [13] = before, [15] = last},
+                         .port = port};
 }
 
 /* As the script has seat.token. */

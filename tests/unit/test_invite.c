@@ -219,6 +219,21 @@ Test(invite, host_and_port_are_not_meant_as_one)
     cr_assert(ls_invite_is_meant("host.example:7300/#" KEY_TEXT ".85os"));
 }
 
+Test(invite, may_be_to_a_server_that_is_reached_by_a_code)
+{
+    static const char *const hosts[] = {"K7QM-29F@play.example", "K7QM-29F@2001:db8::1"};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        char text[LS_INVITE_TEXT_BYTES_MAX];
+        ls_invite to = invite_to(hosts[i], false), read;
+        ls_invite_format(&to, text);
+        cr_assert_eq(ls_invite_parse(text, &read, NULL), LS_OK, "%s", text);
+        cr_assert_str_eq(read.host, hosts[i]);
+        cr_assert_eq(read.port, 7300);
+    }
+    assert_refused("lockstep://K7QM-29F@/#" KEY_TEXT ".85os", "no host");
+    assert_refused("lockstep://K7QM-29F@b@c/#" KEY_TEXT ".85os", "no host");
+}
+
 Test(invite, may_be_to_one_room_of_a_server_with_many)
 {
     char text[LS_INVITE_TEXT_BYTES_MAX];

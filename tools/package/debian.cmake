@@ -51,7 +51,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "lockstep-window")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/conffiles)
 
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
-  "server for deterministic lockstep matches\nHosts matches in which every machine advances the same simulation, and says\nwhich machine diverged, on which tick, in which field. Runs as a service with\nmany rooms; lockstep-admin steers it, and lockstep-token lets players in.")
+  "server for deterministic lockstep matches\nHosts matches in which every machine advances the same simulation, and says\nwhich machine diverged, on which tick, in which field. Runs as a service with\nmany rooms; lockstep-admin steers it, and lockstep-token lets players in.\nlockstep-relay introduces players to servers behind routers.")
 set(CPACK_COMPONENT_CLIENT_DESCRIPTION
   "client for deterministic lockstep matches\nPlays or watches a match of a Lockstep server, in a window or on a terminal.")
 set(CPACK_COMPONENT_WINDOW_DESCRIPTION

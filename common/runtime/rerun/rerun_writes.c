@@ -13,13 +13,24 @@ enum {
 /* Places that write: passes by their numbers, and functions that may only read. */
 enum {
     BY_HASH = LS_PASSES_MAX,
+    BY_SAVE,
     BY_BOT,
+    BY_CONTROL,
     BY_DRAW,
+    BY_DRAW_CONTROL,
+    BY_SOUNDS,
+    BY_STATUS,
 };
+
+static const char *const readers[] = {"hash", "save",         "bot",    "control",
+                                      "draw", "draw_control", "sounds", "status"};
 
 typedef struct watched_run {
     ls_plugin_statics statics;
     ls_rerun_writes writes;
+    ls_draw_shape *shapes;
+    uint8_t *room; /* for the state before, or for what an engine saves */
+    size_t room_bytes;
 } watched_run;
 
 static bool is_noted(const ls_rerun_writes *writes, uint64_t address, uint32_t place)
@@ -66,28 +77,80 @@ static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pas
     note_writes(user, index);
 }
 
-/* As a program that plays and shows the match calls them behind each tick. */
-static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+static void call_as_a_player(watched_run *watched, const ls_sim_instance *instance, uint32_t slot)
 {
-    static ls_draw_shape shapes[SHAPES_MAX];
-    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    static ls_status_line lines[LS_PLAYERS_MAX + 8];
+    static uint8_t bytes[LS_INPUT_BYTES_MAX], memory[LS_CONTROL_MEMORY_BYTES];
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     const ls_sim_config *config = ls_sim_instance_config(instance);
     const void *state = ls_sim_instance_view(instance);
-    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), 1);
-    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), slot);
+    uint32_t pressed = (uint32_t)ls_rng_next(&rng);
+    const ls_controls controls = {.held = pressed, .pressed = pressed, .memory = memory};
+    ls_draw_list list = {.shapes = watched->shapes, .capacity = SHAPES_MAX};
+    if (simulation->bot) {
+        (void)simulation->bot(config, state, slot, &rng, bytes);
+        note_writes(watched, BY_BOT);
+    }
+    if (simulation->control) {
+        (void)simulation->control(config, state, slot, &controls, bytes);
+        note_writes(watched, BY_CONTROL);
+    }
+    if (simulation->draw_control) {
+        simulation->draw_control(config, state, slot, &controls, &list);
+        note_writes(watched, BY_DRAW_CONTROL);
+    }
+    if (simulation->status) {
+        ls_status_list status = {.lines = lines, .capacity = config->players + 8};
+        simulation->status(config, state, slot, &status);
+        note_writes(watched, BY_STATUS);
+    }
+}
+
+/* As programs that play and show the match call them behind each tick: a picture lies between two
+ * states. */
+static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+{
+    static ls_sound sounds[LS_SOUNDS_MAX];
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_config *config = ls_sim_instance_config(instance);
+    const void *state = ls_sim_instance_view(instance);
+    const void *previous = simulation->hash ? state : watched->room;
+    ls_draw_list list = {.shapes = watched->shapes, .capacity = SHAPES_MAX};
+    ls_sound_list heard = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
     if (simulation->hash) {
         (void)simulation->hash(config, state);
         note_writes(watched, BY_HASH);
     }
-    for (uint32_t slot = 0; simulation->bot && slot < config->players; slot++) {
-        (void)simulation->bot(config, state, slot, &rng, bytes);
-        note_writes(watched, BY_BOT);
+    if (simulation->save) {
+        (void)simulation->save(config, state, watched->room, watched->room_bytes);
+        note_writes(watched, BY_SAVE);
+    }
+    for (uint32_t slot = 0; slot < config->players; slot++) {
+        call_as_a_player(watched, instance, slot);
     }
     if (simulation->draw) {
-        simulation->draw(config, state, state, 0, &list);
+        simulation->draw(config, previous, state, LS_FIXED_ONE / 2, &list);
         note_writes(watched, BY_DRAW);
     }
+    if (simulation->sounds) {
+        simulation->sounds(config, previous, state, &heard);
+        note_writes(watched, BY_SOUNDS);
+    }
+}
+
+static bool open_run(watched_run *watched, const ls_simulation *simulation,
+                     const ls_sim_config *config, ls_sim_instance **out)
+{
+    const ls_allocator *allocator = ls_allocator_large();
+    if (ls_sim_instance_create(simulation, config, allocator, out, NULL) != LS_OK) {
+        return false;
+    }
+    watched->room_bytes =
+        LS_MAX(ls_sim_instance_state_bytes(*out), ls_sim_instance_image_bytes(*out));
+    watched->room = ls_allocate(allocator, watched->room_bytes);
+    watched->shapes = ls_allocate_array(allocator, SHAPES_MAX, sizeof *watched->shapes);
+    return watched->room && watched->shapes;
 }
 
 bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
@@ -98,8 +161,7 @@ bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match 
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     ls_sim_instance *instance = NULL;
-    if (ls_sim_instance_create(simulation, &match->config, ls_allocator_large(), &instance, NULL) !=
-            LS_OK ||
+    if (!open_run(&watched, simulation, &match->config, &instance) ||
         ls_replay_stretch_load(stretch, instance) != LS_OK) {
         return false;
     }
@@ -107,6 +169,10 @@ bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match 
     ls_plugin_statics_begin(&watched.statics, match->simulation, ls_allocator_heap());
     while (ls_sim_instance_tick(instance) < stretch->last &&
            ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
+        if (!simulation->hash) {
+            memcpy(watched.room, ls_sim_instance_view(instance),
+                   ls_sim_instance_state_bytes(instance));
+        }
         ls_sim_instance_step_watched(instance, &inputs, &passes);
         call_readers(&watched, instance);
     }
@@ -120,14 +186,13 @@ static void name_write(const ls_rerun_writes *writes, uint32_t index,
                        const ls_simulation *simulation, const char *plugin,
                        ls_rerun_outcome *outcome)
 {
-    static const char *const readers[] = {"hash", "bot", "draw"};
     char variable[LS_NAME_BYTES_MAX] = "without a name";
     uint64_t address = writes->list[index].address;
     uint32_t place = writes->list[index].place;
     bool is_file = writes->list[index].file[0] != '\0';
     bool is_pass = place < simulation->pass_count;
     ls_text *out = is_file ? &outcome->files : &outcome->outside;
-    if (!is_pass && (place < BY_HASH || place > BY_DRAW)) {
+    if (!is_pass && (place < BY_HASH || place > BY_STATUS)) {
         return; /* the plug-in has written over it */
     }
     ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",

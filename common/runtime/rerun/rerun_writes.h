@@ -7,7 +7,7 @@
 
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 
-#define LS_RERUN_WRITES_MAX 6u /* that are named */
+#define LS_RERUN_WRITES_MAX 8u /* that are named */
 
 /* The first write of each place to each variable, and the first one to each file: bytes that one
  * process may send another one. */

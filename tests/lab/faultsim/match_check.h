@@ -35,8 +35,8 @@ typedef enum check_invariant {
 /* A tick that the server closed and stepped on, or that a predicting client stepped on. */
 typedef struct check_tick {
     uint64_t closed_ns;
-    uint64_t closed_local_ns; /* by the server's clock */
-    uint64_t state;           /* digest, before the step */
+    uint64_t due_local_ns; /* as its closing tells, by the server's clock */
+    uint64_t state;        /* digest, before the step */
     uint64_t inputs[LS_PLAYERS_MAX];
     uint8_t events[LS_PLAYERS_MAX];
 } check_tick;

@@ -1,0 +1,289 @@
+#include "lockstep/protocol/relay/relay_packet.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/byte_stream.h"
+#include "lockstep/protocol/relay/relay_code.h"
+
+#include <string.h>
+
+enum {
+    ACCESS_AT = 77, /* in REGISTER */
+    MAGIC_BYTES = 4,
+};
+
+/* ---- fields ---- */
+
+static const uint8_t magic[MAGIC_BYTES] = {'L', 'S', 'R', '1'};
+
+static void constant(ls_byte_stream *stream, const uint8_t *bytes, size_t size)
+{
+    uint8_t there[LS_RELAY_PACKET_BYTES_MAX];
+    memcpy(there, bytes, size);
+    ls_byte_stream_bytes(stream, there, size);
+    if (!stream->has_failed && memcmp(there, bytes, size) != 0) {
+        stream->has_failed = true;
+    }
+}
+
+static void zeros(ls_byte_stream *stream, size_t size)
+{
+    static const uint8_t none[LS_RELAY_PACKET_BYTES_MAX];
+    constant(stream, none, size);
+}
+
+static void zeros_to_end(ls_byte_stream *stream, size_t end)
+{
+    if (!stream->has_failed) {
+        zeros(stream, end - stream->at);
+    }
+}
+
+static void up_to(ls_byte_stream *stream, uint8_t *value, uint8_t max)
+{
+    ls_byte_stream_u8(stream, value);
+    stream->has_failed = stream->has_failed || *value > max;
+}
+
+static void endpoint(ls_byte_stream *stream, ls_endpoint *of)
+{
+    uint8_t port[2];
+    ls_store_u16(port, of->port);
+    ls_byte_stream_bytes(stream, of->address, sizeof of->address);
+    ls_byte_stream_bytes(stream, port, sizeof port);
+    of->port = stream->has_failed ? 0 : ls_load_u16(port);
+}
+
+static void name(ls_byte_stream *stream, char of[LS_RELAY_NAME_CHARACTERS])
+{
+    ls_byte_stream_bytes(stream, (uint8_t *)of, LS_RELAY_NAME_CHARACTERS);
+    for (size_t i = 0; !stream->has_failed && i < LS_RELAY_NAME_CHARACTERS; i++) {
+        stream->has_failed = of[i] != '\0' && !ls_relay_code_has(of[i]);
+    }
+}
+
+static void answered_cookie(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    constant(stream, magic, sizeof magic);
+    ls_byte_stream_bytes(stream, packet->nonce, sizeof packet->nonce);
+    ls_byte_stream_u64(stream, &packet->time_ms);
+    ls_byte_stream_bytes(stream, packet->cookie, sizeof packet->cookie);
+}
+
+static void registered_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    up_to(stream, &packet->value, LS_RELAY_KEY_NEEDED);
+    zeros(stream, 2);
+    ls_byte_stream_u64(stream, &packet->number);
+    name(stream, packet->name);
+    endpoint(stream, &packet->host);
+    zeros(stream, 6);
+    ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+}
+
+static void joined_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    up_to(stream, &packet->value, LS_RELAY_CODE_FULL);
+    zeros(stream, 2);
+    ls_byte_stream_bytes(stream, packet->nonce, sizeof packet->nonce);
+    ls_byte_stream_u64(stream, &packet->number);
+    endpoint(stream, &packet->host);
+    endpoint(stream, &packet->player);
+}
+
+static void cookie_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    up_to(stream, &packet->value, 1);
+    zeros(stream, 2);
+    ls_byte_stream_bytes(stream, packet->nonce, sizeof packet->nonce);
+    ls_byte_stream_u64(stream, &packet->time_ms);
+    ls_byte_stream_bytes(stream, packet->cookie, sizeof packet->cookie);
+    ls_byte_stream_bytes(stream, packet->key, sizeof packet->key);
+}
+
+/* Of what a relay and one side of it say to each other before datagrams are carried. */
+static void meeting_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    switch (packet->kind) {
+    case LS_RELAY_ASK:
+        constant(stream, magic, sizeof magic);
+        ls_byte_stream_bytes(stream, packet->nonce, sizeof packet->nonce);
+        zeros_to_end(stream, LS_RELAY_PACKET_BYTES_MAX);
+        break;
+    case LS_RELAY_COOKIE:
+        cookie_fields(stream, packet);
+        break;
+    case LS_RELAY_REGISTER:
+        answered_cookie(stream, packet);
+        ls_byte_stream_bytes(stream, packet->key, sizeof packet->key);
+        ls_byte_stream_bytes(stream, packet->access, sizeof packet->access);
+        ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+        zeros_to_end(stream, LS_RELAY_PACKET_BYTES_MAX);
+        break;
+    case LS_RELAY_JOIN:
+        answered_cookie(stream, packet);
+        name(stream, packet->name);
+        zeros_to_end(stream, LS_RELAY_PACKET_BYTES_MAX);
+        break;
+    case LS_RELAY_REGISTERED:
+        registered_fields(stream, packet);
+        break;
+    default:
+        joined_fields(stream, packet);
+        break;
+    }
+}
+
+static void proof_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    const size_t end = 96;
+    ls_byte_stream_bytes(stream, packet->point, sizeof packet->point);
+    if (packet->kind == LS_RELAY_PROVEN) {
+        ls_byte_stream_bytes(stream, packet->key, sizeof packet->key);
+        ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+    }
+    zeros_to_end(stream, end);
+}
+
+/* Of packets that begin with a flow, or with the id of a registration. */
+static void numbered_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    ls_byte_stream_u64(stream, &packet->number);
+    switch (packet->kind) {
+    case LS_RELAY_KEEP:
+    case LS_RELAY_KEPT:
+        ls_byte_stream_u64(stream, &packet->counter);
+        ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+        break;
+    case LS_RELAY_OPEN:
+        endpoint(stream, &packet->player);
+        ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+        break;
+    case LS_RELAY_PUNCH:
+    case LS_RELAY_WAY:
+        up_to(stream, &packet->value, 1);
+        break;
+    default: /* OPENED, GONE */
+        break;
+    }
+}
+
+static void fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    uint8_t kind = (uint8_t)packet->kind;
+    ls_byte_stream_u8(stream, &kind);
+    switch (packet->kind) {
+    case LS_RELAY_ASK:
+    case LS_RELAY_COOKIE:
+    case LS_RELAY_REGISTER:
+    case LS_RELAY_REGISTERED:
+    case LS_RELAY_JOIN:
+    case LS_RELAY_JOINED:
+        meeting_fields(stream, packet);
+        break;
+    case LS_RELAY_PROVE:
+    case LS_RELAY_PROVEN:
+        proof_fields(stream, packet);
+        break;
+    case LS_RELAY_CARRY:
+    case LS_RELAY_KIND_END:
+        stream->has_failed = true;
+        break;
+    default:
+        numbered_fields(stream, packet);
+        break;
+    }
+}
+
+/* ---- whole packets ---- */
+
+size_t ls_relay_packet_write(const ls_relay_packet *packet,
+                             uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX])
+{
+    ls_relay_packet copy = *packet;
+    ls_byte_stream stream = ls_byte_stream_write(bytes, LS_RELAY_PACKET_BYTES_MAX);
+    fields(&stream, &copy);
+    LS_ASSERT(!stream.has_failed);
+    return stream.at;
+}
+
+bool ls_relay_packet_read(const uint8_t *bytes, size_t size, ls_relay_packet *packet)
+{
+    if (!ls_relay_is_meant(bytes, size) || size > LS_RELAY_PACKET_BYTES_MAX) {
+        return false;
+    }
+    ls_relay_packet read = {.kind = (ls_relay_kind)bytes[0]};
+    ls_byte_stream stream = ls_byte_stream_read(bytes, size);
+    fields(&stream, &read);
+    if (!ls_byte_stream_is_at_end(&stream)) {
+        return false;
+    }
+    *packet = read;
+    return true;
+}
+
+bool ls_relay_read_carry(const uint8_t *bytes, size_t size, uint64_t *flow)
+{
+    if (size <= LS_RELAY_CARRY_HEADER_BYTES ||
+        size > LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX ||
+        bytes[0] != LS_RELAY_CARRY) {
+        return false;
+    }
+    *flow = ls_load_u64(bytes + 1);
+    return true;
+}
+
+void ls_relay_write_carry(uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES], uint64_t flow)
+{
+    bytes[0] = LS_RELAY_CARRY;
+    ls_store_u64(bytes + 1, flow);
+}
+
+/* ---- tags ---- */
+
+static size_t tag_place(const uint8_t *bytes)
+{
+    switch ((ls_relay_kind)bytes[0]) {
+    case LS_RELAY_REGISTER:
+        return ACCESS_AT + LS_RELAY_TAG_BYTES;
+    case LS_RELAY_REGISTERED:
+        return 40;
+    case LS_RELAY_OPEN:
+        return 27;
+    default: /* KEEP, KEPT */
+        return 17;
+    }
+}
+
+static void make_tag(const uint8_t *bytes, size_t size, const uint8_t key[LS_CIPHER_KEY_BYTES],
+                     uint8_t tag[LS_RELAY_TAG_BYTES])
+{
+    ls_cipher_hash(key, LS_CIPHER_KEY_BYTES, bytes, size, tag, LS_RELAY_TAG_BYTES);
+}
+
+static bool has_tag(const uint8_t *bytes, size_t at, const uint8_t key[LS_CIPHER_KEY_BYTES])
+{
+    uint8_t tag[LS_RELAY_TAG_BYTES];
+    make_tag(bytes, at, key, tag);
+    return ls_cipher_is_equal(tag, bytes + at, sizeof tag);
+}
+
+void ls_relay_packet_sign(uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES])
+{
+    make_tag(bytes, tag_place(bytes), key, bytes + tag_place(bytes));
+}
+
+bool ls_relay_packet_is_signed(const uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES])
+{
+    return has_tag(bytes, tag_place(bytes), key);
+}
+
+void ls_relay_packet_sign_access(uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES])
+{
+    make_tag(bytes, ACCESS_AT, key, bytes + ACCESS_AT);
+}
+
+bool ls_relay_packet_has_access(const uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES])
+{
+    return has_tag(bytes, ACCESS_AT, key);
+}

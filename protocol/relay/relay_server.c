@@ -1,0 +1,550 @@
+#include "lockstep/protocol/relay/relay_server.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/relay/relay_keys.h"
+#include "lockstep/protocol/sealed/address_limits.h"
+
+#include <string.h>
+
+#define KEEP_NS (5 * LS_NS_PER_SECOND)
+#define REPEAT_MIN_NS (250 * LS_NS_PER_MS)
+#define REPEAT_MAX_NS (4 * LS_NS_PER_SECOND)
+#define AGAIN_NS LS_NS_PER_SECOND /* between two registrations that the relay asks for */
+#define PUNCH_NS (100 * LS_NS_PER_MS)
+
+enum {
+    UNANSWERED_MAX = 3,
+    PUNCHES = 5,
+    OWN_PER_RECEIVE_MAX = 64, /* a flood at the relay's side must not hold up the transport */
+    CARRIED_BYTES = LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX,
+};
+
+static const ls_rate_limit PROVE_LIMIT = {4 * LS_NS_PER_SECOND, 8};
+static const ls_rate_limit PUNCH_LIMIT = {LS_NS_PER_SECOND / 16, 64};
+
+typedef struct player {
+    uint64_t flow; /* 0: a free place */
+    ls_endpoint endpoint;
+    uint64_t heard_ns;
+    uint64_t punch_ns;
+    uint32_t punches_left;
+} player;
+
+struct ls_relay_server {
+    ls_datagram_socket base;
+    ls_relay_server_config config;
+    const ls_allocator *allocator;
+    ls_datagram_socket *inner; /* NULL: not yet, or closed */
+    ls_relay_server_state state;
+    ls_relay_code code;
+
+    uint8_t nonce[LS_RELAY_NONCE_BYTES]; /* of the registration that is there or is wanted */
+    ls_relay_packet sent;                /* ASK or REGISTER, to be repeated; KEEP */
+    ls_relay_keys keys;                  /* of `sent` as REGISTER, and afterwards */
+    uint64_t due_ns;                     /* when the next packet is */
+    uint64_t repeat_ns;                  /* how long to wait for an answer */
+    uint64_t asked_ns;                   /* when a registration was begun last */
+    uint64_t id;
+    uint64_t counter;
+    uint32_t unanswered;
+    ls_endpoint own; /* as the relay sees it */
+
+    player players[LS_RELAY_SERVER_PLAYERS_MAX];
+    ls_rate_use proves;
+    ls_rate_use punches;
+
+    uint32_t waiting; /* datagrams until the next flush */
+    uint32_t passed;  /* of those, to the inner socket: of each the number among all */
+    uint8_t numbers[LS_UDP_WAITING_MAX];
+    uint64_t dropped; /* a bit for each that had no place to go */
+    uint8_t carried[LS_UDP_WAITING_MAX][CARRIED_BYTES];
+};
+
+static const ls_datagram_socket_operations operations;
+
+static ls_relay_server *from_base(ls_datagram_socket *base)
+{
+    LS_ASSERT(base->operations == &operations);
+    return (ls_relay_server *)base;
+}
+
+static const ls_relay_server *from_const_base(const ls_datagram_socket *base)
+{
+    LS_ASSERT(base->operations == &operations);
+    return (const ls_relay_server *)base;
+}
+
+/* ---- own packets out: never while the transport's wait ---- */
+
+static void send_bytes(ls_relay_server *server, const ls_endpoint *to, const uint8_t *bytes,
+                       size_t size)
+{
+    if (server->waiting == 0) {
+        ls_datagram_socket_send(server->inner, to, bytes, size);
+        (void)ls_datagram_socket_flush(server->inner);
+    }
+}
+
+static void send_packet(ls_relay_server *server, const ls_endpoint *to,
+                        const ls_relay_packet *packet)
+{
+    uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX];
+    size_t size = ls_relay_packet_write(packet, bytes);
+    if (packet->kind == LS_RELAY_REGISTER) {
+        if (server->config.has_access_key) {
+            ls_relay_packet_sign_access(bytes, server->config.access_key);
+        }
+        ls_relay_packet_sign(bytes, server->keys.proof);
+    } else if (packet->kind == LS_RELAY_KEEP) {
+        ls_relay_packet_sign(bytes, server->keys.to_relay);
+    }
+    send_bytes(server, to, bytes, size);
+}
+
+/* ---- registering ---- */
+
+static void begin(ls_relay_server *server, uint64_t now_ns)
+{
+    if (server->state == LS_RELAY_SERVER_REGISTERED) {
+        server->state = LS_RELAY_SERVER_SEEKING;
+    }
+    ls_cipher_random(server->nonce, sizeof server->nonce);
+    server->sent = (ls_relay_packet){.kind = LS_RELAY_ASK};
+    memcpy(server->sent.nonce, server->nonce, sizeof server->nonce);
+    server->asked_ns = now_ns;
+    server->due_ns = now_ns;
+    server->repeat_ns = REPEAT_MIN_NS;
+    server->unanswered = 0;
+}
+
+/* The relay does not know of this registration: it was started anew, or has another address for
+ * it. */
+static void begin_again(ls_relay_server *server, uint64_t now_ns)
+{
+    if (server->state == LS_RELAY_SERVER_REGISTERED && now_ns >= server->asked_ns + AGAIN_NS) {
+        begin(server, now_ns);
+    }
+}
+
+static void repeat(ls_relay_server *server, uint64_t now_ns)
+{
+    server->unanswered++;
+    if (server->sent.kind != LS_RELAY_ASK && server->unanswered > UNANSWERED_MAX) {
+        uint64_t repeat_ns = server->repeat_ns;
+        begin(server, now_ns); /* a cookie does not stay good */
+        server->repeat_ns = repeat_ns;
+    }
+    send_packet(server, &server->config.relay, &server->sent);
+    server->due_ns = now_ns + server->repeat_ns;
+    server->repeat_ns = LS_MIN(2 * server->repeat_ns, REPEAT_MAX_NS);
+}
+
+static void keep(ls_relay_server *server, uint64_t now_ns)
+{
+    if (server->unanswered++ >= UNANSWERED_MAX) {
+        begin(server, now_ns);
+        return;
+    }
+    server->sent = (ls_relay_packet){
+        .kind = LS_RELAY_KEEP, .number = server->id, .counter = ++server->counter};
+    send_packet(server, &server->config.relay, &server->sent);
+    server->due_ns = now_ns + LS_NS_PER_SECOND; /* until KEPT comes */
+}
+
+static void on_cookie(ls_relay_server *server, const ls_relay_packet *cookie, uint64_t now_ns)
+{
+    if (server->sent.kind != LS_RELAY_ASK ||
+        memcmp(cookie->nonce, server->nonce, sizeof server->nonce) != 0) {
+        return;
+    }
+    const ls_relay_keys_of of = {.own = &server->config.identity,
+                                 .server = server->config.identity.public_key,
+                                 .relay = cookie->key,
+                                 .nonce = server->nonce,
+                                 .time_ms = cookie->time_ms};
+    if (cookie->value != 0 && !server->config.has_access_key) {
+        server->state = LS_RELAY_SERVER_KEY_NEEDED;
+    } else if (ls_relay_keys_make(&of, &server->keys)) {
+        server->sent.kind = LS_RELAY_REGISTER;
+        server->sent.time_ms = cookie->time_ms;
+        memcpy(server->sent.cookie, cookie->cookie, sizeof server->sent.cookie);
+        memcpy(server->sent.key, server->config.identity.public_key, sizeof server->sent.key);
+        server->repeat_ns = REPEAT_MIN_NS;
+        server->unanswered = 0;
+        repeat(server, now_ns);
+    }
+}
+
+static void on_registered(ls_relay_server *server, const ls_relay_packet *registered,
+                          uint64_t now_ns)
+{
+    if (server->sent.kind != LS_RELAY_REGISTER) {
+        return;
+    }
+    if (registered->value != LS_RELAY_GOOD) {
+        server->state =
+            registered->value == LS_RELAY_FULL ? LS_RELAY_SERVER_FULL : LS_RELAY_SERVER_KEY_NEEDED;
+        server->sent.kind = LS_RELAY_ASK; /* later it may be otherwise */
+        server->due_ns = now_ns + REPEAT_MAX_NS;
+        server->repeat_ns = REPEAT_MAX_NS;
+        return;
+    }
+    server->state = LS_RELAY_SERVER_REGISTERED;
+    server->id = registered->number;
+    server->own = registered->host;
+    server->counter = 0;
+    server->unanswered = 0;
+    server->sent.kind = LS_RELAY_KEEP;
+    server->due_ns = now_ns + KEEP_NS;
+    memcpy(server->code.name, registered->name, sizeof server->code.name);
+}
+
+static void on_kept(ls_relay_server *server, const ls_relay_packet *kept, uint64_t now_ns)
+{
+    if (server->state == LS_RELAY_SERVER_REGISTERED && kept->number == server->id &&
+        kept->counter == server->counter) {
+        server->unanswered = 0;
+        server->due_ns = now_ns + KEEP_NS;
+    }
+}
+
+/* ---- players ---- */
+
+static player *find_player(ls_relay_server *server, uint64_t flow)
+{
+    for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
+        if (server->players[i].flow == flow) {
+            return &server->players[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_same_place(const ls_endpoint *a, const ls_endpoint *b)
+{
+    return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;
+}
+
+/* One that comes again has the number that it had, so that its connection knows it. */
+static player *place_for(ls_relay_server *server, const ls_endpoint *endpoint)
+{
+    player *oldest = &server->players[0];
+    for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
+        player *each = &server->players[i];
+        if (each->flow != 0 && is_same_place(&each->endpoint, endpoint)) {
+            return each;
+        }
+        if (each->flow == 0 ? oldest->flow != 0
+                            : oldest->flow != 0 && each->heard_ns < oldest->heard_ns) {
+            oldest = each;
+        }
+    }
+    return oldest;
+}
+
+static void punch(ls_relay_server *server, player *to, uint64_t now_ns)
+{
+    ls_endpoint directly = to->endpoint;
+    directly.via = 0;
+    to->punches_left--;
+    to->punch_ns = now_ns + PUNCH_NS;
+    send_packet(server, &directly, &(ls_relay_packet){.kind = LS_RELAY_PUNCH, .number = to->flow});
+}
+
+/* A relay elsewhere that says a player is on this machine would have the player trusted. */
+static bool may_be(const ls_relay_server *server, const ls_endpoint *endpoint)
+{
+    return endpoint->port != 0 && !ls_endpoint_is_any(endpoint) &&
+           (!ls_endpoint_is_loopback(endpoint) || ls_endpoint_is_loopback(&server->config.relay));
+}
+
+static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64_t now_ns)
+{
+    if (open->number == 0 || !may_be(server, &open->player)) {
+        return;
+    }
+    player *place = find_player(server, open->number);
+    if (!place) {
+        place = place_for(server, &open->player);
+        *place = (player){.flow = open->number, .endpoint = open->player, .heard_ns = now_ns};
+        place->endpoint.via = (uint16_t)(place - server->players + 1);
+        bool is_reached = ls_endpoint_is_ipv4(&server->own) == ls_endpoint_is_ipv4(&open->player);
+        if (is_reached && ls_rate_use_spend(&server->punches, &PUNCH_LIMIT, now_ns)) {
+            place->punches_left = PUNCHES;
+            punch(server, place, now_ns);
+        }
+    }
+    send_packet(server, &server->config.relay,
+                &(ls_relay_packet){.kind = LS_RELAY_OPENED, .number = open->number});
+}
+
+/* A player whose router let this in is answered where it is, which need not be where the relay sees
+ * it. */
+static void on_punch(ls_relay_server *server, const ls_endpoint *from, const ls_relay_packet *came)
+{
+    if (came->value == 0 && came->number != 0 && find_player(server, came->number)) {
+        const ls_relay_packet answer = {.kind = LS_RELAY_PUNCH, .number = came->number, .value = 1};
+        send_packet(server, from, &answer);
+    }
+}
+
+static void on_prove(ls_relay_server *server, uint64_t flow, const uint8_t *bytes, size_t size,
+                     uint64_t now_ns)
+{
+    ls_relay_packet prove, proven;
+    uint8_t answer[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
+    if (!ls_relay_packet_read(bytes, size, &prove) || prove.kind != LS_RELAY_PROVE ||
+        !ls_rate_use_spend(&server->proves, &PROVE_LIMIT, now_ns) ||
+        !ls_relay_proof_answer(&server->code, flow, &prove, server->config.identity.public_key,
+                               &proven)) {
+        return;
+    }
+    ls_relay_write_carry(answer, flow);
+    size_t whole = LS_RELAY_CARRY_HEADER_BYTES +
+                   ls_relay_packet_write(&proven, answer + LS_RELAY_CARRY_HEADER_BYTES);
+    send_bytes(server, &server->config.relay, answer, whole);
+}
+
+/* ---- packets in ---- */
+
+static void on_relay(ls_relay_server *server, const ls_udp_datagram *came, uint64_t now_ns)
+{
+    ls_relay_packet packet;
+    if (!ls_relay_packet_read(came->bytes, came->size, &packet)) {
+        return;
+    }
+    const uint8_t *key = server->keys.to_server;
+    switch (packet.kind) {
+    case LS_RELAY_COOKIE:
+        on_cookie(server, &packet, now_ns);
+        break;
+    case LS_RELAY_REGISTERED:
+        if (ls_relay_packet_is_signed(came->bytes, key)) {
+            on_registered(server, &packet, now_ns);
+        }
+        break;
+    case LS_RELAY_KEPT:
+        if (ls_relay_packet_is_signed(came->bytes, key)) {
+            on_kept(server, &packet, now_ns);
+        }
+        break;
+    case LS_RELAY_OPEN:
+        if (ls_relay_packet_is_signed(came->bytes, key)) {
+            on_open(server, &packet, now_ns);
+        }
+        break;
+    case LS_RELAY_GONE:
+        if (packet.number == server->id ||
+            (packet.number != 0 && find_player(server, packet.number))) {
+            begin_again(server, now_ns);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether it is for the transport, as which it is made. */
+static bool unwrap(ls_relay_server *server, ls_udp_datagram *came)
+{
+    uint64_t flow = 0;
+    bool is_of_relay = ls_endpoint_is_equal(&came->from, &server->config.relay);
+    if (!is_of_relay || !ls_relay_read_carry(came->bytes, came->size, &flow)) {
+        ls_relay_packet packet;
+        if (is_of_relay) {
+            on_relay(server, came, came->arrived_ns);
+        } else if (ls_relay_packet_read(came->bytes, came->size, &packet) &&
+                   packet.kind == LS_RELAY_PUNCH) {
+            on_punch(server, &came->from, &packet);
+        }
+        return false;
+    }
+    player *from = flow != 0 ? find_player(server, flow) : NULL;
+    came->bytes += LS_RELAY_CARRY_HEADER_BYTES;
+    came->size -= LS_RELAY_CARRY_HEADER_BYTES;
+    if (!from) {
+        return false;
+    }
+    from->heard_ns = came->arrived_ns;
+    if (ls_relay_is_meant(came->bytes, came->size)) {
+        on_prove(server, flow, came->bytes, came->size, came->arrived_ns);
+        return false;
+    }
+    came->from = from->endpoint;
+    return true;
+}
+
+static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
+{
+    ls_relay_server *server = from_base(base);
+    for (uint32_t i = 0;; i++) {
+        ls_udp_receipt receipt = ls_datagram_socket_receive(server->inner, out);
+        if (receipt != LS_UDP_RECEIVED || !ls_relay_is_meant(out->bytes, out->size) ||
+            unwrap(server, out) || i >= OWN_PER_RECEIVE_MAX) {
+            return receipt;
+        }
+    }
+}
+
+/* ---- packets out ---- */
+
+static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
+                          size_t size)
+{
+    ls_relay_server *server = from_base(base);
+    LS_ASSERT(server->waiting < LS_UDP_WAITING_MAX && size <= LS_RELAY_CARRIED_BYTES_MAX);
+    uint32_t number = server->waiting++;
+    if (to->via != 0) {
+        const player *place = &server->players[(to->via - 1u) % LS_RELAY_SERVER_PLAYERS_MAX];
+        if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, to)) {
+            server->dropped |= UINT64_C(1) << number;
+            return;
+        }
+        uint8_t *whole = server->carried[number];
+        ls_relay_write_carry(whole, place->flow);
+        memcpy(whole + LS_RELAY_CARRY_HEADER_BYTES, bytes, size);
+        bytes = whole;
+        size += LS_RELAY_CARRY_HEADER_BYTES;
+        to = &server->config.relay;
+    }
+    server->numbers[server->passed++] = (uint8_t)number;
+    ls_datagram_socket_send(server->inner, to, bytes, size);
+}
+
+static ls_udp_sent flush(ls_datagram_socket *base)
+{
+    ls_relay_server *server = from_base(base);
+    ls_udp_sent sent = ls_datagram_socket_flush(server->inner);
+    ls_udp_sent all = {.lost = server->dropped, .error = sent.error};
+    for (uint32_t i = 0; sent.lost != 0 && i < server->passed; i++) {
+        all.lost |= (sent.lost >> i & 1u) << server->numbers[i];
+    }
+    server->waiting = 0;
+    server->passed = 0;
+    server->dropped = 0;
+    return all;
+}
+
+/* ---- the socket ---- */
+
+static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
+{
+    ls_datagram_socket_begin_turn(from_base(base)->inner, now_ns);
+}
+
+static bool has_received(const ls_datagram_socket *base)
+{
+    return ls_datagram_socket_has_received(from_const_base(base)->inner);
+}
+
+static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
+{
+    uint64_t flow = 0;
+    const uint8_t *bytes = ls_datagram_socket_coming(from_const_base(base)->inner, others, size);
+    if (bytes && ls_relay_read_carry(bytes, *size, &flow)) {
+        *size -= LS_RELAY_CARRY_HEADER_BYTES;
+        bytes += LS_RELAY_CARRY_HEADER_BYTES;
+    }
+    return bytes;
+}
+
+static bool reroute(ls_datagram_socket *base)
+{
+    return ls_datagram_socket_reroute(from_base(base)->inner);
+}
+
+static int descriptor(const ls_datagram_socket *base)
+{
+    return ls_datagram_socket_descriptor(from_const_base(base)->inner);
+}
+
+static uint16_t port(const ls_datagram_socket *base)
+{
+    return ls_datagram_socket_port(from_const_base(base)->inner);
+}
+
+static void close_socket(ls_datagram_socket *base)
+{
+    ls_relay_server *server = from_base(base);
+    ls_datagram_socket_close(server->inner);
+    server->inner = NULL;
+}
+
+static const ls_datagram_socket_operations operations = {
+    .begin_turn = begin_turn,
+    .receive = receive,
+    .has_received = has_received,
+    .coming = coming,
+    .send = send_datagram,
+    .flush = flush,
+    .reroute = reroute,
+    .descriptor = descriptor,
+    .port = port,
+    .close = close_socket,
+};
+
+/* ---- the whole ---- */
+
+ls_status ls_relay_server_create(const ls_relay_server_config *config,
+                                 const ls_allocator *allocator, ls_relay_server **out)
+{
+    ls_relay_server *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->base.operations = &operations;
+    made->config = *config;
+    made->allocator = allocator;
+    ls_relay_code_secret(config->identity.private_key, made->code.secret);
+    begin(made, 0);
+    *out = made;
+    return LS_OK;
+}
+
+void ls_relay_server_destroy(ls_relay_server *server)
+{
+    if (server) {
+        LS_ASSERT(!server->inner);
+        const ls_allocator *allocator = server->allocator;
+        ls_cipher_wipe(server, sizeof *server);
+        ls_release(allocator, server);
+    }
+}
+
+ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_socket *inner)
+{
+    LS_ASSERT(!server->inner);
+    server->inner = inner;
+    return &server->base;
+}
+
+void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
+{
+    if (!server->inner) {
+        return;
+    }
+    if (now_ns >= server->due_ns) {
+        if (server->state == LS_RELAY_SERVER_REGISTERED) {
+            keep(server, now_ns);
+        } else {
+            repeat(server, now_ns);
+        }
+    }
+    for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
+        player *each = &server->players[i];
+        if (each->flow != 0 && each->punches_left > 0 && now_ns >= each->punch_ns) {
+            punch(server, each, now_ns);
+        }
+    }
+}
+
+ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server)
+{
+    return server->state;
+}
+
+const ls_relay_code *ls_relay_server_code(const ls_relay_server *server)
+{
+    return &server->code;
+}

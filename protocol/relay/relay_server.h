@@ -1,0 +1,49 @@
+/* Relay server: a server's side of a relay: keeps it registered, and is the socket through which
+ * its transport reaches the players of the relay beside those that come directly. A player through
+ * the relay is an endpoint with a `via`, and the address that the relay says. Does no I/O but
+ * through the socket that it stands on. Called by lockstep-server. */
+#ifndef LOCKSTEP_PROTOCOL_RELAY_RELAY_SERVER_H
+#define LOCKSTEP_PROTOCOL_RELAY_RELAY_SERVER_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/system/datagram_socket.h"
+#include "lockstep/protocol/relay/relay_code.h"
+
+/* So many players are known at a time. */
+#define LS_RELAY_SERVER_PLAYERS_MAX 256u
+/* ls_relay_server_advance is to be called so often. */
+#define LS_RELAY_SERVER_PERIOD_MS 100u
+
+typedef struct ls_relay_server_config {
+    ls_endpoint relay;
+    ls_key_pair identity;
+    bool has_access_key; /* of the relay's key file */
+    uint8_t access_key[LS_CIPHER_KEY_BYTES];
+} ls_relay_server_config;
+
+typedef enum ls_relay_server_state {
+    LS_RELAY_SERVER_SEEKING, /* nothing has come of the relay yet, or for a while */
+    LS_RELAY_SERVER_REGISTERED,
+    LS_RELAY_SERVER_FULL,       /* the relay takes no more servers, or none of this address */
+    LS_RELAY_SERVER_KEY_NEEDED, /* it takes only those with its key */
+} ls_relay_server_state;
+
+typedef struct ls_relay_server ls_relay_server;
+
+/* The config is copied. Needs ls_cipher_init. NO_MEMORY. */
+ls_status ls_relay_server_create(const ls_relay_server_config *config,
+                                 const ls_allocator *allocator, ls_relay_server **out);
+/* After its socket was closed. Wipes its keys; NULL is allowed. */
+void ls_relay_server_destroy(ls_relay_server *server);
+
+/* The socket for a transport, once; takes the one that it stands on. */
+ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_socket *inner);
+
+/* Registers and keeps that up. Does nothing without a socket. */
+void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
+
+ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server);
+/* As REGISTERED; it stays when the relay is lost, until another one is given. */
+const ls_relay_code *ls_relay_server_code(const ls_relay_server *server);
+
+#endif

@@ -1,0 +1,159 @@
+#include "lockstep/server/program/publisher.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/key_file.h"
+#include "lockstep/protocol/relay/relay_keys.h"
+#include "lockstep/protocol/relay/relay_server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SILENCE_NS (3 * LS_NS_PER_SECOND) /* of a relay, until the log says so */
+
+struct ls_publisher {
+    ls_publisher_config config;
+    ls_relay_server *relay;
+    uint16_t port; /* of the relay */
+    ls_relay_server_state logged;
+    ls_relay_code logged_code;
+    uint64_t silent_ns; /* when a silence is logged; 0: not in one */
+};
+
+static ls_status read_key(const ls_publisher_config *config, ls_relay_server_config *relay,
+                          ls_text *why)
+{
+    ls_token_key key;
+    if (!config->key_path) {
+        return LS_OK;
+    }
+    ls_status status = ls_token_key_read(config->key_path, &key, why);
+    if (status == LS_OK) {
+        relay->has_access_key = true;
+        ls_relay_access_key(key.keys[0], relay->access_key);
+    }
+    ls_cipher_wipe(&key, sizeof key);
+    return status;
+}
+
+ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why)
+{
+    ls_relay_server_config relay = {.identity = config->admission->sealed.identity};
+    ls_publisher *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    ls_status status = made ? ls_cipher_init() : LS_NO_MEMORY;
+    LS_THEN(status, ls_relay_find(config->relay, &relay.relay, why));
+    LS_THEN(status, read_key(config, &relay, why));
+    LS_THEN(status, ls_relay_server_create(&relay, ls_allocator_heap(), &made->relay));
+    ls_cipher_wipe(&relay.identity, sizeof relay.identity);
+    ls_cipher_wipe(relay.access_key, sizeof relay.access_key);
+    if (status != LS_OK) {
+        ls_release(ls_allocator_heap(), made);
+        return status;
+    }
+    made->config = *config;
+    made->port = relay.relay.port;
+    *out = made;
+    return LS_OK;
+}
+
+void ls_publisher_destroy(ls_publisher *publisher)
+{
+    if (publisher) {
+        ls_relay_server_destroy(publisher->relay);
+        ls_release(ls_allocator_heap(), publisher);
+    }
+}
+
+static ls_datagram_socket *wrap(void *user, ls_datagram_socket *inner)
+{
+    const ls_publisher *publisher = user;
+    return ls_relay_server_socket(publisher->relay, inner);
+}
+
+ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher)
+{
+    return publisher ? (ls_socket_wrapper){wrap, publisher} : (ls_socket_wrapper){NULL, NULL};
+}
+
+/* ---- the log ---- */
+
+/* The relay's host without its port, and without brackets, as an invite has it. */
+static void bare_host(const char *relay, char *out, size_t size)
+{
+    bool has_brackets = relay[0] == '[';
+    const char *from = has_brackets ? relay + 1 : relay;
+    snprintf(out, size, "%.*s", (int)strcspn(from, has_brackets ? "]" : ":"), from);
+}
+
+/* The invite's file first: scripts may wait for the line. */
+static void publish(ls_publisher *publisher)
+{
+    const ls_log *log = publisher->config.log;
+    char code[LS_RELAY_CODE_BYTES];
+    char host[LS_INVITE_HOST_BYTES_MAX];
+    char place[LS_INVITE_HOST_BYTES_MAX + LS_RELAY_CODE_BYTES];
+    ls_text why = {{0}};
+    ls_relay_code_format(ls_relay_server_code(publisher->relay), code);
+    bare_host(publisher->config.relay, host, sizeof host);
+    snprintf(place, sizeof place, "%s@%s", code, host);
+    ls_admission_publish(publisher->config.admission, place, publisher->port);
+    if (ls_admission_write_invite(publisher->config.admission, publisher->port, &why) != LS_OK) {
+        ls_log_line(log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+    ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s",
+                publisher->config.relay, code, publisher->config.relay);
+    ls_admission_log(publisher->config.admission, publisher->port, log);
+}
+
+static void log_refusal(const ls_publisher *publisher, ls_relay_server_state state)
+{
+    const char *what = state == LS_RELAY_SERVER_FULL
+                           ? "has no room for another server, or for another one of this address"
+                       : publisher->config.key_path ? "has another key than --publish-key"
+                                                    : "takes only servers with its key: give it as "
+                                                      "--publish-key";
+    ls_log_line(publisher->config.log, LS_LOG_WARNING, "the relay %s %s", publisher->config.relay,
+                what);
+}
+
+static void log_silence(ls_publisher *publisher, uint64_t now_ns)
+{
+    if (publisher->silent_ns == 0) {
+        publisher->silent_ns = now_ns + SILENCE_NS;
+    } else if (now_ns >= publisher->silent_ns) {
+        publisher->silent_ns = UINT64_MAX;
+        ls_log_line(publisher->config.log, LS_LOG_WARNING,
+                    "the relay %s does not answer; trying until it does", publisher->config.relay);
+    }
+}
+
+static void on_timer(void *user, uint64_t now_ns)
+{
+    ls_publisher *publisher = user;
+    ls_relay_server_advance(publisher->relay, now_ns);
+    ls_relay_server_state state = ls_relay_server_state_of(publisher->relay);
+    const ls_relay_code *code = ls_relay_server_code(publisher->relay);
+    if (state == LS_RELAY_SERVER_SEEKING) {
+        log_silence(publisher, now_ns);
+        return;
+    }
+    bool is_other = memcmp(code, &publisher->logged_code, sizeof *code) != 0;
+    bool was_silent = publisher->silent_ns == UINT64_MAX;
+    publisher->silent_ns = 0;
+    if (state == LS_RELAY_SERVER_REGISTERED && is_other) {
+        publisher->logged_code = *code;
+        publish(publisher);
+    } else if (state == LS_RELAY_SERVER_REGISTERED && was_silent) {
+        ls_log_line(publisher->config.log, LS_LOG_INFO, "the relay %s answers again",
+                    publisher->config.relay);
+    } else if (state != LS_RELAY_SERVER_REGISTERED && state != publisher->logged) {
+        log_refusal(publisher, state);
+    }
+    publisher->logged = state;
+}
+
+ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop)
+{
+    ls_loop_handler handler = {on_timer, publisher};
+    return publisher ? ls_event_loop_add_timer(loop, LS_RELAY_SERVER_PERIOD_MS, handler, NULL)
+                     : LS_OK;
+}

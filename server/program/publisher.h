@@ -1,0 +1,31 @@
+/* Publisher: keeps a server registered with a relay, and says in the log and in the invite how
+ * players come in by it. Called by server.c. */
+#ifndef LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
+#define LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
+
+#include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/datagram_socket.h"
+#include "lockstep/server/host/admission.h"
+
+typedef struct ls_publisher_config {
+    const char *relay;       /* HOST[:PORT]; outlives the publisher */
+    const char *key_path;    /* of the relay's key file; NULL: none */
+    ls_admission *admission; /* borrowed */
+    const ls_log *log;       /* likewise */
+} ls_publisher_config;
+
+typedef struct ls_publisher ls_publisher;
+
+/* Resolves the relay's name, which may block for seconds. NOT_FOUND, TIMED_OUT, BAD_ARGUMENT, IO
+ * and NO_MEMORY, with what is wrong. */
+ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why);
+/* After the transport that stood on its socket. NULL is allowed. */
+void ls_publisher_destroy(ls_publisher *publisher);
+
+/* For the server's socket; that of NULL wraps nothing. */
+ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher);
+
+/* From now on the loop drives it; it ends with the loop. NULL is allowed. IO, NO_MEMORY. */
+ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop);
+
+#endif

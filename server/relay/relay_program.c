@@ -1,0 +1,195 @@
+#include "lockstep/server/relay/relay_program.h"
+
+#include "lockstep/common/program/json.h"
+#include "lockstep/common/program/key_file.h"
+#include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/common/system/endpoint_text.h"
+#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/udp_socket.h"
+#include "lockstep/protocol/relay/relay_keys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    EXPIRE_MS = 1000,
+    PER_TURN_MAX = 512, /* before the loop looks at timers and signals */
+};
+
+typedef struct relay_program {
+    const ls_relay_program_config *config;
+    ls_console *console;
+    ls_event_loop *loop;
+    ls_datagram_socket *socket;
+    ls_relay_service *relay;
+    uint32_t waiting;
+    uint8_t bytes[LS_UDP_WAITING_MAX][LS_UDP_DATAGRAM_BYTES_MAX];
+    uint64_t unsent;
+} relay_program;
+
+/* ---- datagrams ---- */
+
+static void flush(relay_program *program)
+{
+    if (program->waiting > 0) {
+        ls_udp_sent sent = ls_datagram_socket_flush(program->socket);
+        for (uint64_t lost = sent.lost; lost != 0; lost &= lost - 1) {
+            program->unsent++;
+        }
+        program->waiting = 0;
+    }
+}
+
+/* Many leave with one call of the system, so each is kept until then. */
+static void send_later(void *user, const ls_endpoint *to, const uint8_t *bytes, size_t size)
+{
+    relay_program *program = user;
+    if (program->waiting == LS_UDP_WAITING_MAX) {
+        flush(program);
+    }
+    uint8_t *kept = program->bytes[program->waiting++];
+    memcpy(kept, bytes, size);
+    ls_datagram_socket_send(program->socket, to, kept, size);
+}
+
+static void on_datagrams(void *user, uint64_t now_ns)
+{
+    relay_program *program = user;
+    ls_udp_datagram came;
+    ls_udp_receipt receipt = LS_UDP_RECEIVED;
+    ls_datagram_socket_begin_turn(program->socket, now_ns);
+    for (uint32_t i = 0; receipt != LS_UDP_EMPTY &&
+                         (i < PER_TURN_MAX || ls_datagram_socket_has_received(program->socket));
+         i++) {
+        receipt = ls_datagram_socket_receive(program->socket, &came);
+        if (receipt == LS_UDP_RECEIVED) {
+            ls_relay_receive(program->relay, &came.from, came.bytes, came.size, now_ns);
+        }
+    }
+    flush(program);
+}
+
+static void on_timer(void *user, uint64_t now_ns)
+{
+    relay_program *program = user;
+    ls_relay_expire(program->relay, now_ns);
+    ls_console_flush(program->console);
+}
+
+static void on_signal(void *user, uint64_t now_ns)
+{
+    relay_program *program = user;
+    (void)now_ns;
+    ls_event_loop_stop(program->loop);
+}
+
+/* ---- the run ---- */
+
+static ls_status read_key(const ls_relay_program_config *config, ls_relay_config *relay,
+                          ls_text *why)
+{
+    ls_token_key key;
+    if (!config->key_path) {
+        return LS_OK;
+    }
+    ls_status status = ls_token_key_read(config->key_path, &key, why);
+    if (status == LS_OK) {
+        relay->has_access_key = true;
+        ls_relay_access_key(key.keys[0], relay->access_key);
+    }
+    ls_cipher_wipe(&key, sizeof key);
+    return status;
+}
+
+static ls_status open_socket(relay_program *program, ls_text *why)
+{
+    const ls_relay_program_config *config = program->config;
+    ls_endpoint at;
+    ls_status status = ls_endpoint_resolve(config->bind_host, (uint16_t)config->port, &at, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_udp_socket_listen(&at, ls_allocator_heap(), &program->socket);
+    return status == LS_OK ? LS_OK
+                           : ls_fail(status, why, "cannot listen on %s, UDP port %" PRIu32 ": %s",
+                                     config->bind_host, config->port,
+                                     status == LS_IO ? strerror(errno) : ls_status_text(status));
+}
+
+static ls_status add_handlers(relay_program *program)
+{
+    ls_loop_handler datagrams = {on_datagrams, program};
+    ls_loop_handler timer = {on_timer, program};
+    ls_loop_handler signal_handler = {on_signal, program};
+    int descriptor = ls_datagram_socket_descriptor(program->socket);
+    ls_status status = ls_event_loop_watch(program->loop, descriptor, datagrams, NULL);
+    LS_THEN(status, ls_event_loop_add_timer(program->loop, EXPIRE_MS, timer, NULL));
+    LS_THEN(status, ls_event_loop_add_stop_signals(program->loop, signal_handler));
+    return status;
+}
+
+static ls_status open_all(relay_program *program, ls_text *why)
+{
+    ls_relay_config relay = program->config->relay;
+    const ls_relay_sink sink = {send_later, program};
+    ls_status status = ls_cipher_init();
+    relay.log = &program->console->log;
+    LS_THEN(status, read_key(program->config, &relay, why));
+    LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &program->loop));
+    LS_THEN(status, open_socket(program, why));
+    LS_THEN(status, ls_relay_create(&relay, &sink, ls_allocator_heap(), &program->relay));
+    LS_THEN(status, add_handlers(program));
+    if (status == LS_OK && program->config->port_file) {
+        status = ls_output_write_port(program->config->port_file,
+                                      ls_datagram_socket_port(program->socket), why);
+    }
+    ls_cipher_wipe(&relay, sizeof relay);
+    return status;
+}
+
+static void fill_json(ls_json *json, const void *of)
+{
+#define FIELD(member) LS_JSON_FIELD(ls_relay_counts, member)
+    static const ls_json_field fields[] = {
+        FIELD(hosts),   FIELD(players),       FIELD(introduced), FIELD(went_directly),
+        FIELD(carried), FIELD(carried_bytes), FIELD(limited),    FIELD(refused)};
+#undef FIELD
+    const relay_program *program = of;
+    ls_json_text(json, "program", "lockstep-relay");
+    LS_JSON_ADD(json, fields, ls_relay_counts_of(program->relay));
+    ls_json_number(json, "unsent", (double)program->unsent);
+}
+
+static ls_exit_code run(relay_program *program)
+{
+    const char *json_path = program->config->json_path;
+    const ls_log *log = &program->console->log;
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    ls_text why = {{0}};
+    ls_endpoint_join(program->config->bind_host, ls_datagram_socket_port(program->socket), place);
+    ls_log_line(log, LS_LOG_INFO, "listening on %s", place);
+    ls_event_loop_run(program->loop);
+    const ls_relay_counts *counts = ls_relay_counts_of(program->relay);
+    ls_log_line(log, LS_LOG_INFO,
+                "stopped: %" PRIu64 " players introduced, %" PRIu64 " went directly, %" PRIu64
+                " datagrams carried, %" PRIu64 " dropped by a limit",
+                counts->introduced, counts->went_directly, counts->carried, counts->limited);
+    return ls_exit_report(
+        log, json_path ? ls_json_save(fill_json, program, json_path, &why) : LS_OK, &why);
+}
+
+ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_console *console)
+{
+    static relay_program program;
+    ls_text why = {{0}};
+    program = (relay_program){.config = config, .console = console};
+    ls_status status = config->json_path ? ls_output_check_path(config->json_path, &why) : LS_OK;
+    LS_THEN(status, open_all(&program, &why));
+    ls_exit_code code =
+        status == LS_OK ? run(&program) : ls_exit_report(&console->log, status, &why);
+    ls_event_loop_destroy(program.loop);
+    ls_relay_destroy(program.relay);
+    ls_datagram_socket_close(program.socket);
+    return code;
+}

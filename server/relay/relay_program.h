@@ -1,0 +1,21 @@
+/* Relay program: a relay on a UDP socket and an event loop until a signal ends it. Called by main.
+ */
+#ifndef LOCKSTEP_SERVER_RELAY_RELAY_PROGRAM_H
+#define LOCKSTEP_SERVER_RELAY_RELAY_PROGRAM_H
+
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/exit_code.h"
+#include "lockstep/server/relay/relay.h"
+
+typedef struct ls_relay_program_config {
+    ls_relay_config relay; /* without its log and its key */
+    const char *bind_host;
+    uint32_t port;         /* 0: chosen by the system */
+    const char *port_file; /* NULL: none */
+    const char *key_path;  /* likewise */
+    const char *json_path; /* likewise */
+} ls_relay_program_config;
+
+ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_console *console);
+
+#endif

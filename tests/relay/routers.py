@@ -1,0 +1,225 @@
+"""lockstep-relay between real routers: a server and a player behind each of the four kinds of NAT,
+as nftables make them in network namespaces of their own, all sixteen pairs at once.
+
+usage: routers.py FOLDER_OF_THE_PROGRAMS
+
+Exit code 77, with the reason, where namespaces or nftables are not to be had."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+KINDS = ("full-cone", "restricted", "port-restricted", "symmetric")
+RELAY = "203.0.113.1"
+PATIENCE_S = 90
+SKIPPED = 77
+
+# What a router of each kind lets in that is no answer, and how it chooses ports. All of them drop
+# what is for the router itself, as real ones do: else a datagram that comes too early takes the
+# port that the player's own would have had.
+RULES = """
+table ip nat {{
+    chain prerouting {{
+        type nat hook prerouting priority dstnat; policy accept;
+        {forwarding}
+    }}
+    chain postrouting {{
+        type nat hook postrouting priority srcnat; policy accept;
+        oifname "out" masquerade {ports}
+    }}
+}}
+table ip filter {{
+    set reached {{ type ipv4_addr; flags dynamic; }}
+    chain input {{ type filter hook input priority filter; policy drop; }}
+    chain forward {{
+        type filter hook forward priority filter; policy drop;
+        iifname "in" add @reached {{ ip daddr }}
+        iifname "in" accept
+        ct state established,related accept
+        {unsolicited}
+    }}
+}}
+"""
+UNSOLICITED = {"full-cone": 'iifname "out" accept',
+               "restricted": 'iifname "out" ip saddr @reached accept'}
+
+
+def run(*command, text=None):
+    result = subprocess.run([str(word) for word in command], input=text, capture_output=True,
+                            text=True, check=False)
+    if result.returncode != 0:
+        raise OSError(f"{' '.join(map(str, command))}: {result.stderr.strip()}")
+
+
+def enter_namespaces():
+    """Runs this again where it may make networks, which end with it."""
+    if "LS_ROUTERS" in os.environ:
+        return
+    missing = [word for word in ("ip", "nft", "unshare", "mount") if not shutil.which(word)]
+    if missing:
+        print(f"skipped: {', '.join(missing)} is not installed")
+        sys.exit(SKIPPED)
+    maps = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    unshare = ["unshare", *maps, "--net", "--mount"]
+    tried = subprocess.run([*unshare, "nft", "list", "tables"], capture_output=True, text=True,
+                           check=False)
+    if tried.returncode != 0:
+        print(f"skipped: no network namespace with nftables: {tried.stderr.strip()}")
+        sys.exit(SKIPPED)
+    os.execvpe("unshare", [*unshare, sys.executable, "-B", *sys.argv],
+               {**os.environ, "LS_ROUTERS": "1"})
+
+
+def inside(place, *command):
+    return ("ip", "netns", "exec", place, *command)
+
+
+def plug(place, name, address, switch):
+    """A cable from a place to a switch."""
+    cable = f"{place}.{name}"[-15:]
+    run("ip", "link", "add", cable, "type", "veth", "peer", "name", name, "netns", place)
+    run("ip", "link", "set", cable, "master", switch, "up")
+    run(*inside(place, "ip", "address", "add", address, "dev", name))
+    run(*inside(place, "ip", "link", "set", name, "up"))
+
+
+def make_place(place):
+    run("ip", "netns", "add", place)
+    run(*inside(place, "ip", "link", "set", "lo", "up"))
+
+
+def make_switch(name):
+    run("ip", "link", "add", name, "type", "bridge")
+    run("ip", "link", "set", name, "up")
+
+
+def make_home(name, number, kind):
+    """A machine behind a router of a kind."""
+    router, home, switch = f"r{name}", f"h{name}", f"s{name}"
+    for place in (router, home):
+        make_place(place)
+    make_switch(switch)
+    plug(router, "out", f"203.0.113.{number}/24", "world")
+    plug(router, "in", f"10.0.{number}.1/24", switch)
+    plug(home, "eth", f"10.0.{number}.2/24", switch)
+    run(*inside(home, "ip", "route", "add", "default", "via", f"10.0.{number}.1"))
+    run(*inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
+    forwarding = f'iifname "out" ip protocol udp dnat to 10.0.{number}.2'
+    rules = RULES.format(forwarding=forwarding if kind in UNSOLICITED else "",
+                         ports="fully-random" if kind == "symmetric" else "",
+                         unsolicited=UNSOLICITED.get(kind, ""))
+    run(*inside(router, "nft", "-f", "-"), text=rules)
+    return home
+
+
+class Started:
+    """A program in a place, and what it logs."""
+
+    def __init__(self, folder, name, place, program, *words):
+        self.name, self.path = name, folder / f"{name}.log"
+        with open(self.path, "wb") as log:
+            command = inside(place, PROGRAMS / program, *words)
+            self.process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL, cwd=folder)
+
+    def log(self):
+        return self.path.read_text(encoding="utf-8", errors="replace")
+
+    def fail(self, why):
+        sys.exit(f"{self.name}: {why}\n{self.log()}")
+
+    def wait_for(self, words):
+        """The rest of the first line with these words."""
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            ended = self.process.poll() is not None
+            line = next((each for each in self.log().split("\n")[:-1] if words in each), None)
+            if line is not None:
+                return line.split(words, 1)[1]
+            if ended:
+                self.fail(f"has ended without {words!r}")
+            time.sleep(0.05)
+        return self.fail(f"never says {words!r}")
+
+    def expect_end(self):
+        try:
+            code = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.fail("does not end")
+        if code != 0:
+            self.fail(f"exit code {code}")
+
+
+def is_direct(server, player):
+    closed = ("port-restricted", "symmetric")
+    return not ("symmetric" in (server, player) and server in closed and player in closed)
+
+
+def play(folder, homes, started):
+    relay = Started(folder, "relay", "relay", "lockstep-relay", "--port", "7310")
+    started.append(relay)
+    relay.wait_for("listening on")
+    servers, players = {}, {}
+    for kind in KINDS:
+        servers[kind] = Started(
+            folder, f"server {kind}", homes["server", kind], "lockstep-server", "--sim", "arena",
+            "--players", len(KINDS), "--publish", RELAY, "--find", "off",
+            "--identity", folder / f"identity-{kind}", "--bundle-dir", "none")
+        started.append(servers[kind])
+    for kind in KINDS:
+        code = servers[kind].wait_for("join with lockstep-client ")
+        for player in KINDS:
+            players[kind, player] = Started(folder, f"{player} at {kind}", homes["player", player],
+                                            "lockstep-client", code, "--bot", "1", "--name",
+                                            player, "--connect-wait", str(PATIENCE_S))
+            started.append(players[kind, player])
+    for (server, player), each in players.items():
+        each.wait_for("the match starts")
+        each.wait_for("server is direct" if is_direct(server, player) else "the relay carries")
+    for each in servers.values():
+        each.process.send_signal(signal.SIGINT)
+    for each in (*players.values(), *servers.values()):
+        each.expect_end()
+    for pair, each in players.items():
+        if not is_direct(*pair) and "server is direct" in each.log():
+            each.fail("these routers open no direct way")
+    for server in servers.values():
+        hashes = {line.rsplit(" ", 1)[1] for each in (*players.values(), server)
+                  if each is server or each.name.endswith(f" at {server.name.split(' ')[1]}")
+                  for line in each.log().split("\n") if "hash " in line and "hashes" not in line}
+        hashes.add(server.log().rstrip().rsplit("final hash ", 1)[1].split("\n")[0])
+        if len(hashes) != 1:
+            server.fail(f"hashes differ: {hashes}")
+    direct = sum(is_direct(*pair) for pair in players)
+    print(f"{len(players)} pairs of routers met, {direct} directly, hashes equal in each match")
+
+
+def main():
+    enter_namespaces()
+    run("mount", "-t", "tmpfs", "tmpfs", "/run")
+    make_switch("world")
+    make_place("relay")
+    plug("relay", "out", f"{RELAY}/24", "world")
+    homes = {}
+    for i, kind in enumerate(KINDS):
+        homes["server", kind] = make_home(f"a{i}", 10 + i, kind)
+        homes["player", kind] = make_home(f"b{i}", 20 + i, kind)
+    started = []
+    with tempfile.TemporaryDirectory(prefix="lockstep-routers-", dir="/tmp") as folder:
+        try:
+            play(pathlib.Path(folder), homes, started)
+        finally:
+            for each in started:
+                if each.process.poll() is None:
+                    each.process.terminate()
+                    each.process.wait()
+
+
+if __name__ == "__main__":
+    main()
