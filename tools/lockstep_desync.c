@@ -2,7 +2,9 @@
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/collect.h"
 #include "lockstep/tools/desync/explain.h"
@@ -91,6 +93,7 @@ static bool is_standard_output(const char *path)
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
+        ls_rerun_writes_read_symbols_by(ls_symbol_name_read);
         return ls_rerun_helper_run();
     }
     if (explain_memory_helper_is_asked(argc, argv)) {

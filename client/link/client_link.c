@@ -323,8 +323,8 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
 /* A way may change while a match runs. */
 static void log_way(ls_client_link *link, const ls_log *log)
 {
-    bool is_direct = link->relay && ls_relay_client_is_direct(link->relay);
-    if (!link->relay || (link->has_logged_way && is_direct == link->was_direct)) {
+    bool is_direct = ls_relay_client_is_direct(link->relay);
+    if (link->has_logged_way && is_direct == link->was_direct) {
         return;
     }
     link->has_logged_way = true;
@@ -415,7 +415,10 @@ LS_TICK_CODE void ls_client_link_advance(ls_client_link *link, ls_session *sessi
     link->told_ns = now_ns;
     reconnect(link, session, now_ns);
     log_connecting(link, session, log, now_ns);
-    log_way(link, log);
+    if (link->relay) {
+        ls_relay_client_advance(link->relay, now_ns);
+        log_way(link, log);
+    }
     if (link->server != 0) {
         link->traffic = ls_transport_traffic_of(link->transport, link->server);
     }

@@ -10,7 +10,9 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/machine_fingerprint.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/sealed/invite.h"
@@ -224,6 +226,7 @@ static bool read_server(ls_client_config *client, const ls_console *console)
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
+        ls_rerun_writes_read_symbols_by(ls_symbol_name_read);
         return ls_rerun_helper_run();
     }
     arguments args = {

@@ -251,6 +251,9 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
     const ls_rerun_figures *c = &client->figures;
     uint32_t moving = items_of(around, s->moved | c->moved);
     uint32_t untried = around & ~items_cleared(around, s->tried & c->tried);
+    /* All the others were made equal. */
+    uint32_t open = LS_SURROUNDINGS_ALL & ~(s->tried & c->tried);
+    open = open == LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES) ? open : 0;
     bool is_around = moving != 0 || untried != 0;
     conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
              LS_DESYNC_CULPRIT_BOTH);
@@ -260,6 +263,11 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
         ls_text_add(&out->why, ", and making that equal changes the result");
     } else if (untried != 0) {
         add_items(&out->why, "; they differ in ", untried);
+        if (items_of(untried, open)) {
+            ls_text_add(&out->why, ", which could not be made equal: its code goes by the "
+                                   "processor in a way of its own (cpuid), or its names were "
+                                   "stripped");
+        }
     } else if (around != 0) {
         ls_text_add(&out->why, ", with the same file");
         add_items(&out->why, "; they differ in ", around);

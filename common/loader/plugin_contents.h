@@ -33,9 +33,13 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
                                void *user);
 
 /* Changes the bytes so that the functions of which it has several, each for other processors
- * (target_clones and other ifuncs), become those for any processor: what finds out the features
- * finds none. False: it has no such functions, or the names of its code were stripped. */
+ * (target_clones and other ifuncs), become those for any processor, and __builtin_cpu_supports says
+ * no: what finds out the features finds none. False: there is nothing of that name. */
 bool ls_plugin_contents_hide_features(ls_plugin_contents *file);
+
+/* Why its code may still go by features of the processor when those are hidden; NULL: nothing says
+ * so. */
+const char *ls_plugin_contents_open_features(const ls_plugin_contents *file);
 
 /* Libraries of C, C++ and the compiler, and Lockstep's own: what they call is no choice of a
  * plug-in that needs them. */

@@ -146,32 +146,133 @@ static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t 
     return 0;
 }
 
-bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
+enum {
+    QUESTIONS_MAX = 8,
+};
+
+/* Where a file asks which features there are: the functions that compilers put in for it. */
+typedef struct feature_question {
+    size_t place; /* in the file; 0: it has none, or its name was stripped */
+    size_t size;
+} feature_question;
+
+typedef struct feature_questions {
+    feature_question first; /* which calls the others */
+    feature_question parts[QUESTIONS_MAX];
+    uint32_t part_count;
+} feature_questions;
+
+static bool is_part(const char *name)
 {
-    static const uint8_t nothing[] = {0x31, 0xc0, 0xc3}; /* xor eax, eax; ret */
+    return strncmp(name, "get_available_features", 22) == 0 || /* of libgcc */
+           strncmp(name, "getAvailableFeatures", 20) == 0;     /* of compiler-rt */
+}
+
+static feature_questions find_questions(const ls_plugin_contents *file)
+{
+    feature_questions found = {.part_count = 0};
     symbol_walk symbols = walk(file, ".symtab", ".strtab");
     ElfW(Sym) symbol;
     const char *name = NULL;
-    size_t place = 0;
-    bool has_choice = false;
     while (next_symbol(&symbols, &symbol, &name)) {
-        has_choice = has_choice || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
-        if (symbol.st_size >= sizeof nothing && strcmp(name, "__cpu_indicator_init") == 0) {
-            place = place_of(file, symbol.st_value, sizeof nothing);
+        size_t size = (size_t)symbol.st_size;
+        const feature_question here = {place_of(file, symbol.st_value, size), size};
+        if (symbol.st_shndx == SHN_UNDEF) {
+            continue;
+        }
+        if (strcmp(name, "__cpu_indicator_init") == 0) {
+            found.first = here;
+        } else if (is_part(name) && found.part_count < QUESTIONS_MAX) {
+            found.parts[found.part_count++] = here;
         }
     }
-    if (has_choice && place > 0) {
-        memcpy(file->bytes + place, nothing, sizeof nothing);
-    }
-    return has_choice && place > 0;
+    return found;
 }
 
-#else
+bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
+{
+    static const uint8_t nothing[] = {0x31, 0xc0, 0xc3}; /* xor eax, eax; ret */
+    feature_question first = find_questions(file).first;
+    if (first.place == 0 || first.size < sizeof nothing) {
+        return false;
+    }
+    memcpy(file->bytes + first.place, nothing, sizeof nothing);
+    return true;
+}
 
+/* Whether the dynamic linker asks code of the file which function to take. */
+static bool has_variants(const ls_plugin_contents *file)
+{
+    static const char *const sections[] = {".rela.dyn", ".rela.plt"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        ls_plugin_section entries = ls_plugin_section_find(file, sections[i]);
+        for (size_t k = 0; k < entries.size / sizeof(ElfW(Rela)); k++) {
+            ElfW(Rela) entry;
+            memcpy(&entry, entries.bytes + k * sizeof entry, sizeof entry);
+            if (ELF64_R_TYPE(entry.r_info) == R_X86_64_IRELATIVE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_within(const feature_question *question, size_t place)
+{
+    return place >= question->place && place - question->place < question->size;
+}
+
+static bool is_known(const feature_questions *questions, size_t place)
+{
+    bool is_there = is_within(&questions->first, place);
+    for (uint32_t i = 0; i < questions->part_count; i++) {
+        is_there = is_there || is_within(&questions->parts[i], place);
+    }
+    return is_there;
+}
+
+/* The bytes of `cpuid` in its code: others that look so come once in a million. */
+static bool asks_elsewhere(const ls_plugin_contents *file, const feature_questions *questions)
+{
+    static const char *const sections[] = {".text", ".init"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        ls_plugin_section code = ls_plugin_section_find(file, sections[i]);
+        const uint8_t *bytes = (const uint8_t *)code.bytes;
+        for (size_t k = 0; k + 1 < code.size; k++) {
+            if (bytes[k] == 0x0f && bytes[k + 1] == 0xa2 &&
+                !is_known(questions, (size_t)(bytes - file->bytes) + k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *ls_plugin_contents_open_features(const ls_plugin_contents *file)
+{
+    feature_questions questions = find_questions(file);
+    bool has_names = ls_plugin_section_find(file, ".symtab").bytes != NULL;
+    bool asks = asks_elsewhere(file, &questions);
+    if (!has_names && (asks || has_variants(file))) {
+        return "its code goes by the processor, and its names were stripped";
+    }
+    if (asks) {
+        return "its code asks the processor itself (cpuid)";
+    }
+    return questions.first.place == 0 && has_variants(file)
+               ? "its functions come in variants, of which its own code chooses"
+               : NULL;
+}
+#else
 bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
 {
     (void)file;
     return false;
 }
 
+const char *ls_plugin_contents_open_features(const ls_plugin_contents *file)
+{
+    (void)file;
+    return NULL;
+}
 #endif

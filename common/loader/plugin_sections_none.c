@@ -35,3 +35,9 @@ bool ls_plugin_contents_hide_features(ls_plugin_contents *file)
     (void)file;
     return false;
 }
+
+const char *ls_plugin_contents_open_features(const ls_plugin_contents *file)
+{
+    (void)file;
+    return NULL;
+}

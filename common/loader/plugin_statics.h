@@ -1,7 +1,7 @@
 /* Plugin statics: the variables of a loaded plug-in that outlive a step, those of this thread among
  * them, watched for changes: what a pass writes there is neither saved nor hashed. In the format of
  * the system: plugin_statics_elf.c, or plugin_statics_none.c, where none are watched. Never in a
- * process that plays a match. Called by lockstep-synctest and by helpers that run ticks again. */
+ * process that plays a match. Called by helpers that run ticks again. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_STATICS_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_STATICS_H
 
@@ -40,8 +40,13 @@ void ls_plugin_statics_end(ls_plugin_statics *statics);
 uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *addresses,
                                    uint32_t capacity);
 
+/* Copies the name that a symbol of C++ or Rust has in the source, cut to the capacity. */
+typedef void ls_plugin_symbol_reader(char *name, size_t capacity, const char *symbol);
+
 /* The name of the variable at such an address, as the file's symbols have it, without what a
- * compiler adds to that of a function's own; false: they do not say. */
-bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity);
+ * compiler adds to that of a function's own; false: they do not say. A NULL reader leaves symbols
+ * of C++ and Rust as they are. */
+bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                            char *name, size_t capacity);
 
 #endif

@@ -168,21 +168,38 @@ uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *address
 
 /* ---- names ---- */
 
-static bool copy_name(const char *full, char *name, size_t capacity)
+static void copy_plain_name(const char *symbol, char *name, size_t capacity)
 {
-    ls_name_copy(name, capacity, full);
+    ls_name_copy(name, capacity, symbol);
     char *dot = strrchr(name, '.');
     if (dot && dot[1 + strspn(dot + 1, "0123456789")] == '\0') {
-        *dot = '\0'; /* gcc's: last.2 */
+        *dot = '\0'; /* gcc's: last.2, or last.lto_priv.0 */
+    }
+    dot = strstr(name, ".lto_priv");
+    if (dot) {
+        *dot = '\0';
     }
     dot = strrchr(name, '.');
     if (dot) {
         memmove(name, dot + 1, strlen(dot)); /* clang's: function.last */
     }
+}
+
+static bool copy_name(const char *symbol, ls_plugin_symbol_reader *reader, char *name,
+                      size_t capacity)
+{
+    if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0) {
+        copy_plain_name(symbol, name, capacity);
+    } else if (reader) {
+        reader(name, capacity, symbol);
+    } else {
+        ls_name_copy(name, capacity, symbol);
+    }
     return name[0] != '\0';
 }
 
-bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity)
+bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                            char *name, size_t capacity)
 {
     ls_plugin_contents file;
     if (!ls_plugin_contents_open(path, &file)) {
@@ -190,7 +207,7 @@ bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size
     }
     const char *full = ls_plugin_section_variable(&file, address & ~LS_PLUGIN_STATICS_THREAD_LOCAL,
                                                   (address & LS_PLUGIN_STATICS_THREAD_LOCAL) != 0);
-    bool is_found = full && copy_name(full, name, capacity);
+    bool is_found = full && copy_name(full, reader, name, capacity);
     ls_plugin_contents_close(&file);
     return is_found;
 }

@@ -21,10 +21,12 @@ uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *address
     return 0;
 }
 
-bool ls_plugin_statics_name(const char *path, uint64_t address, char *name, size_t capacity)
+bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                            char *name, size_t capacity)
 {
     (void)path;
     (void)address;
+    (void)reader;
     (void)name;
     (void)capacity;
     return false;

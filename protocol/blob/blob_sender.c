@@ -23,11 +23,13 @@ enum {
     TRAIN_GROWTH = 16,       /* of one train to the next at most: a link may let some packets by */
     GROWTH_SHARE = 8,        /* of the window, more after a round trip at most */
     CLEAR_ROUNDS_MAX = 3,    /* without a queue, before it grows twice as fast */
+    HELD_ROUNDS = 2,         /* until the queue shows that the last train's window makes */
     GROWTH_SHARE_LOSSY = 64, /* likewise, where more was lost by a larger one */
     LOSS_PACKETS = 64,       /* of which the loss is judged at least */
     LOSS_JUDGEMENTS = 16,    /* of which the least is the link's own */
     PERMILLE = 1000,
-    LOSS_PERMILLE = 100, /* beyond twice the usual loss: too much */
+    LOSS_PERMILLE = 100,     /* beyond twice the usual loss: too much */
+    LOSS_OWN_PERMILLE = 300, /* of a link may be its own from the start */
     HEADER_BYTES_MAX = 256,
     WINDOW_PARTS_MIN = 64, /* so that the packets of a small blob fit that are sent again */
     SAMPLE_SHARE = 8,      /* of a sample in the smoothed round trip (RFC 6298) */
@@ -119,6 +121,7 @@ struct ls_blob_sender {
     uint32_t judgements;
     uint32_t growth_share; /* of the window, more after a round trip at most */
     uint32_t clear_rounds; /* without a queue, one after the other */
+    uint32_t held_rounds;  /* before the window may grow */
     uint32_t order_shares; /* of ORDER_SHARE that later packets may be ahead by */
     uint32_t doubled;      /* packets that came for parts which had come */
     uint64_t heard_ns;     /* something new was acknowledged, sent after a pause, or given up */
@@ -428,8 +431,8 @@ size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
 
 bool ls_blob_sender_is_starved(const ls_blob_sender *sender)
 {
-    return sender->blob && !ls_blob_is_compressed(sender->blob) && !has_part_to_send(sender) &&
-           !is_window_full(sender);
+    return sender->blob && !ls_blob_is_compressed(sender->blob) &&
+           ls_blob_part_count(sender->blob) - sender->next < sender->window / packet_bytes(sender);
 }
 
 uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
@@ -602,6 +605,7 @@ static void judge_train(ls_blob_sender *sender)
     bool is_equal = shown <= TRAIN_GROWTH * window && difference <= shown / 4;
     sender->shown = shown;
     sender->is_starting = shown == 0 || (shown >= 2 * window && !is_equal);
+    sender->held_rounds = HELD_ROUNDS;
     if (sender->is_starting) {
         uint64_t base_ns = shortest_rtt_ns(sender) + QUEUE_NS / 2;
         uint64_t most = shown > 0 ? shown * QUEUE_NS / base_ns : UINT64_MAX;
@@ -669,6 +673,24 @@ static void end_trial(ls_blob_sender *sender, uint32_t loss)
     set_window(sender, window);
 }
 
+/* The queue that this round has met, and the one that the stream may make. */
+static uint64_t queue_ns(const ls_blob_sender *sender)
+{
+    return sender->round_ns - LS_MIN(shortest_rtt_ns(sender), sender->round_ns);
+}
+
+static uint64_t wanted_queue_ns(const ls_blob_sender *sender)
+{
+    return QUEUE_NS + sender->round_ns * packet_bytes(sender) / sender->window;
+}
+
+/* Too large a window makes a queue first, but for a short one, of which more is lost. */
+static bool is_own_loss(const ls_blob_sender *sender, uint32_t loss)
+{
+    return sender->is_starting && loss <= LOSS_OWN_PERMILLE &&
+           queue_ns(sender) < wanted_queue_ns(sender);
+}
+
 static void begin_trial(ls_blob_sender *sender, uint32_t loss)
 {
     sender->loss = loss;
@@ -697,6 +719,8 @@ static void judge_loss(ls_blob_sender *sender)
     note_usual_loss(sender, loss);
     if (is_trial) {
         end_trial(sender, loss);
+    } else if (is_own_loss(sender, loss)) {
+        sender->least_loss[0] = sender->least_loss[1] = LS_MAX(loss, usual_loss(sender));
     } else if (loss > 2 * usual_loss(sender) + LOSS_PERMILLE) {
         begin_trial(sender, loss);
     } else {
@@ -705,19 +729,8 @@ static void judge_loss(ls_blob_sender *sender)
     }
 }
 
-/* The queue that this round has met, and the one that the stream may make. */
-static uint64_t queue_ns(const ls_blob_sender *sender)
-{
-    return sender->round_ns - LS_MIN(shortest_rtt_ns(sender), sender->round_ns);
-}
-
-static uint64_t wanted_queue_ns(const ls_blob_sender *sender)
-{
-    return QUEUE_NS + sender->round_ns * packet_bytes(sender) / sender->window;
-}
-
-/* Not more than the queue may become longer, but where there has been none for some rounds: there
- * the window is far from what the link carries. */
+/* Half of what the queue may become longer, since it shows a round trip later; but where there has
+ * been none for some rounds: there the window is far from what the link carries. */
 static uint64_t growth(ls_blob_sender *sender, uint64_t is_ns, uint64_t wanted_ns)
 {
     uint64_t most = sender->window / sender->growth_share;
@@ -725,7 +738,8 @@ static uint64_t growth(ls_blob_sender *sender, uint64_t is_ns, uint64_t wanted_n
     sender->clear_rounds = is_clear ? LS_MIN(sender->clear_rounds + 1, CLEAR_ROUNDS_MAX) : 0;
     return sender->clear_rounds == CLEAR_ROUNDS_MAX
                ? 2 * most
-               : LS_MIN(sender->window * (wanted_ns - is_ns) / LS_MAX(sender->round_ns, 1u), most);
+               : LS_MIN(sender->window / 2 * (wanted_ns - is_ns) / LS_MAX(sender->round_ns, 1u),
+                        most);
 }
 
 /* After each round trip the window becomes what leaves a queue of QUEUE_NS and a packet. */
@@ -740,7 +754,8 @@ static void judge_queue(ls_blob_sender *sender)
         window -= LS_MIN(window * (is_ns - wanted_ns) / rtt_ns, window / 2) / 2;
         sender->clear_rounds = 0;
     } else if (!sender->is_starting && sender->is_limited && sender->loss == 0) {
-        window += growth(sender, is_ns, wanted_ns);
+        window += sender->held_rounds > 0 ? 0 : growth(sender, is_ns, wanted_ns);
+        sender->held_rounds -= sender->held_rounds > 0;
     }
     set_window(sender, window);
 }

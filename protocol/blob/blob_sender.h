@@ -59,7 +59,7 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
 ls_status ls_blob_sender_receive_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
                                      size_t size);
 
-/* It would send more of the blob than there is: ls_blob_advance is what it waits for. */
+/* It has less than a window before it: ls_blob_advance is what it will wait for. */
 bool ls_blob_sender_is_starved(const ls_blob_sender *sender);
 
 /* Streaming, and not everything is acknowledged. */

@@ -295,14 +295,14 @@ static void end_step(ls_relay_client *client, uint64_t now_ns)
         prove(client, now_ns);
         break;
     case STEP_PROVE:
-        refuse(client, LS_RELAY_REFUSAL_PROOF, now_ns);
+        refuse(client, LS_RELAY_REFUSAL_SERVER, now_ns);
         break;
     case STEP_DONE:
         break;
     }
 }
 
-static void advance(ls_relay_client *client, uint64_t now_ns)
+void ls_relay_client_advance(ls_relay_client *client, uint64_t now_ns)
 {
     if (!client->has_begun) {
         ask(client, now_ns);
@@ -436,7 +436,7 @@ static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
     ls_relay_client *client = from_base(base);
     ls_datagram_socket_begin_turn(client->inner, now_ns);
-    advance(client, now_ns);
+    ls_relay_client_advance(client, now_ns);
 }
 
 static bool has_received(const ls_datagram_socket *base)
@@ -523,7 +523,7 @@ void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns)
     for (uint32_t i = 0; i < OWN_PER_RECEIVE_MAX && receipt != LS_UDP_EMPTY; i++) {
         receipt = receive(&client->base, &came);
     }
-    advance(client, now_ns);
+    ls_relay_client_advance(client, now_ns);
 }
 
 ls_relay_client_state ls_relay_client_state_of(const ls_relay_client *client)
@@ -549,10 +549,10 @@ static const char *refusal_text(ls_relay_refusal refusal)
     case LS_RELAY_REFUSAL_FULL:
         return "the relay has no room for another player";
     case LS_RELAY_REFUSAL_SERVER:
-        return "the server of this code does not answer its relay";
+        return "the server of this code does not answer, or is asked by too many at a time";
     case LS_RELAY_REFUSAL_PROOF:
         return "the server does not prove that it knows the end of the code: check it, or ask for "
-               "the server's invite; a server that is asked too often answers a few seconds later";
+               "the server's invite";
     case LS_RELAY_REFUSAL_NONE:
         break;
     }

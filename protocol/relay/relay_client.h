@@ -30,9 +30,9 @@ typedef enum ls_relay_refusal {
     LS_RELAY_REFUSAL_SILENCE, /* no relay answers */
     LS_RELAY_REFUSAL_CODE,    /* the relay knows no server of this code */
     LS_RELAY_REFUSAL_FULL,
-    LS_RELAY_REFUSAL_SERVER, /* the server does not answer the relay */
+    LS_RELAY_REFUSAL_SERVER, /* the server does not answer the relay, or is asked too often */
     LS_RELAY_REFUSAL_PROOF,  /* the server that has the first part of the code does not know the
-                              * second one, or was asked too often */
+                              * second one */
 } ls_relay_refusal;
 
 typedef struct ls_relay_client ls_relay_client;
@@ -44,6 +44,8 @@ ls_status ls_relay_client_create(const ls_relay_client_config *config, ls_datagr
 /* The socket for a transport; closing it destroys the client. */
 ls_datagram_socket *ls_relay_client_socket(ls_relay_client *client);
 
+/* Sends what is due, for an owner whose transport may have no turn while nothing comes. */
+void ls_relay_client_advance(ls_relay_client *client, uint64_t now_ns);
 /* Without a transport: takes what has come, and sends what is due. */
 void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns);
 /* The same until it is ready or refused; 10 s at most. REFUSED, or TIMED_OUT where nobody answers,

@@ -363,7 +363,9 @@ static bool unwrap(ls_relay_server *server, ls_udp_datagram *came)
     player *from = flow != 0 ? find_player(server, flow) : NULL;
     came->bytes += LS_RELAY_CARRY_HEADER_BYTES;
     came->size -= LS_RELAY_CARRY_HEADER_BYTES;
-    if (!from) {
+    if (!from) { /* it made room for another player: the relay names it again */
+        const ls_relay_packet gone = {.kind = LS_RELAY_GONE, .number = flow};
+        send_packet(server, &server->config.relay, &gone);
         return false;
     }
     from->heard_ns = came->arrived_ns;
@@ -381,7 +383,11 @@ static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
     for (uint32_t i = 0;; i++) {
         ls_udp_receipt receipt = ls_datagram_socket_receive(server->inner, out);
         if (receipt != LS_UDP_RECEIVED || !ls_relay_is_meant(out->bytes, out->size) ||
-            unwrap(server, out) || i >= OWN_PER_RECEIVE_MAX) {
+            unwrap(server, out)) {
+            return receipt;
+        }
+        if (i >= OWN_PER_RECEIVE_MAX) { /* one that the transport drops */
+            out->size = 0;
             return receipt;
         }
     }

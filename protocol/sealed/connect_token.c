@@ -131,6 +131,7 @@ static void field_address(token_stream *stream, ls_endpoint *address)
         stream->has_failed = true;
     }
     field_u16(stream, &address->port);
+    address->via = 0; /* tokens name servers that are reached directly */
 }
 
 static void field_list(token_stream *stream, ls_token_server_list *list)

@@ -39,8 +39,28 @@ struct ls_join_service {
     uint64_t made_ns;     /* when the snapshot was made that the blob holds */
     uint64_t compress_ns; /* when more of it is compressed */
     ls_handover handover;
-    joining slots[]; /* one for each player */
+    ls_handover slow; /* for players that take a state so slowly that others would wait for them */
+    joining slots[];  /* one for each player */
 };
+
+static ls_peer_id peer_of(const ls_join_service *joins, uint32_t slot)
+{
+    return joins->match->seats->peers[slot];
+}
+
+/* The one that a player gets its state from, if it gets one. */
+static ls_handover *handover_of(ls_join_service *joins, uint32_t slot)
+{
+    ls_peer_id peer = peer_of(joins, slot);
+    bool is_slow = peer != 0 && ls_handover_find(&joins->slow, peer);
+    return is_slow ? &joins->slow : &joins->handover;
+}
+
+static ls_handover_stream *stream_of(ls_join_service *joins, uint32_t slot)
+{
+    ls_peer_id peer = peer_of(joins, slot);
+    return peer != 0 ? ls_handover_find(handover_of(joins, slot), peer) : NULL;
+}
 
 /* ---- the snapshot ---- */
 
@@ -131,32 +151,40 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot)
 {
     ls_text how;
     ls_join *join = ls_handover_begin_join(joins->match, joins->match->log->next);
-    ls_handover_start(&joins->handover, joins->match->seats->peers[slot], join,
+    ls_handover_start(&joins->handover, peer_of(joins, slot), join,
                       joins->slots[slot].blobs++ % 256, &how);
     send_join(joins, slot, join, how.bytes);
 }
 
-/* It lost its link on the way to the state that the blob still holds, and has some of it. */
-static bool can_go_on(ls_join_service *joins, uint32_t slot)
+static bool can_go_on_with(ls_handover *handover, const joining *own)
+{
+    return handover->blob && handover->in_blob.size > 0 && handover->in_blob.tick == own->tick &&
+           ls_blob_hash(handover->blob) == own->blob_hash && ls_handover_find(handover, 0);
+}
+
+/* The player lost its link on the way to a state that a blob still holds, and has some of it: that
+ * blob's; else NULL. */
+static ls_handover *handover_to_go_on(ls_join_service *joins, uint32_t slot)
 {
     const joining *own = &joins->slots[slot];
-    const ls_handover *handover = &joins->handover;
-    return joins->match->seats->rows[slot].back.is_joining && handover->blob &&
-           handover->in_blob.size > 0 && handover->in_blob.tick == own->tick &&
-           ls_blob_hash(handover->blob) == own->blob_hash &&
-           ls_handover_find(&joins->handover, 0) && has_state(joins, slot);
+    if (!joins->match->seats->rows[slot].back.is_joining || !has_state(joins, slot)) {
+        return NULL;
+    }
+    if (can_go_on_with(&joins->slow, own)) {
+        return &joins->slow;
+    }
+    return can_go_on_with(&joins->handover, own) ? &joins->handover : NULL;
 }
 
 /* A stream is prepared. */
-static void join_with_rest(ls_join_service *joins, uint32_t slot)
+static void join_with_rest(ls_join_service *joins, ls_handover *handover, uint32_t slot)
 {
     ls_text how;
     const ls_seat_table *seats = joins->match->seats;
     ls_join *join = ls_handover_begin_join(joins->match, seats->rows[slot].back.confirmed);
     ls_join held = *join;
-    ls_handover_start(&joins->handover, seats->peers[slot], join, joins->slots[slot].blobs++ % 256,
-                      &how);
-    ls_blob_sender_expect_held(ls_handover_find(&joins->handover, seats->peers[slot])->sender);
+    ls_handover_start(handover, seats->peers[slot], join, joins->slots[slot].blobs++ % 256, &how);
+    ls_blob_sender_expect_held(ls_handover_find(handover, seats->peers[slot])->sender);
     join->source = LS_JOIN_REST;
     join->tick = held.tick;
     join->tick_chain = held.tick_chain;
@@ -199,10 +227,10 @@ ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_t
     if (has_had_its_share(joins, slot)) {
         return LS_STALE;
     }
-    bool goes_on = is_trusted && can_go_on(joins, slot);
-    ls_status status = goes_on ? ls_handover_prepare(&joins->handover) : prepare_blob(joins);
+    ls_handover *goes_on = is_trusted ? handover_to_go_on(joins, slot) : NULL;
+    ls_status status = goes_on ? ls_handover_prepare(goes_on) : prepare_blob(joins);
     if (status == LS_OK && goes_on) {
-        join_with_rest(joins, slot);
+        join_with_rest(joins, goes_on, slot);
     } else if (status == LS_OK) {
         join_with_blob(joins, slot);
     }
@@ -259,7 +287,7 @@ ls_status ls_join_service_heal(ls_join_service *joins, uint32_t slot, ls_tick *t
 
 void ls_join_service_end_healing(ls_join_service *joins, uint32_t slot)
 {
-    ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
+    ls_handover_stop(handover_of(joins, slot), peer_of(joins, slot));
 }
 
 bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
@@ -267,7 +295,7 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
     const ls_match *match = joins->match;
     joining *own = &joins->slots[slot];
     uint64_t limit_ns = ls_peer_link_join_limit_ns(match);
-    if (ls_handover_find(&joins->handover, match->seats->peers[slot])) {
+    if (stream_of(joins, slot)) {
         return ls_peer_link_is_stuck(&match->links[slot].peer, match, limit_ns);
     }
     if (own->whole_ns == 0) {
@@ -277,29 +305,48 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot)
     return match->now_ns - own->whole_ns >= limit_ns + way_ns;
 }
 
-bool ls_join_service_is_slow(const ls_join_service *joins, uint32_t slot)
+bool ls_join_service_is_slow(ls_join_service *joins, uint32_t slot)
 {
-    return ls_handover_is_slow(&joins->handover, joins->match->seats->peers[slot],
-                               SLOW_BYTES_PER_S) &&
+    return ls_handover_is_slow(handover_of(joins, slot), peer_of(joins, slot), SLOW_BYTES_PER_S) &&
            !LS_FAULT(SLOW_JOINER_KEPT);
 }
 
-uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_waiting)
+/* Those who are sent a state go on by themselves, unless others do: a match has two blobs at most.
+ */
+static bool set_apart(ls_join_service *joins)
+{
+    ls_handover all = joins->handover;
+    if (joins->slow.busy_count > 0) {
+        return false;
+    }
+    ls_handover_deinit(&joins->slow);
+    ls_handover_init(&joins->handover, joins->match, &all.config, 0);
+    joins->slow = all;
+    return true;
+}
+
+uint32_t ls_join_service_slowest(ls_join_service *joins, bool is_anybody_waiting)
 {
     bool is_judged = is_anybody_waiting && !LS_FAULT(SLOW_JOINER_KEPT);
-    ls_peer_id peer = ls_handover_slowest(&joins->handover, is_judged ? SLOW_BYTES_PER_S : 0);
+    ls_peer_id spent = ls_handover_slowest(&joins->handover, 0);
+    spent = spent != 0 ? spent : ls_handover_slowest(&joins->slow, 0);
+    ls_peer_id slow = is_judged ? ls_handover_slowest(&joins->handover, SLOW_BYTES_PER_S) : 0;
+    if (spent == 0 && slow != 0 && set_apart(joins)) {
+        return MATCH_NO_SLOT;
+    }
+    ls_peer_id peer = spent != 0 ? spent : slow;
     return peer != 0 ? ls_seat_table_slot_of(joins->match->seats, peer) : MATCH_NO_SLOT;
 }
 
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot)
 {
-    ls_peer_id peer = joins->match->seats->peers[slot];
-    const ls_handover_stream *stream = peer != 0 ? ls_handover_find(&joins->handover, peer) : NULL;
+    ls_handover *handover = handover_of(joins, slot);
+    const ls_handover_stream *stream = stream_of(joins, slot);
     bool is_joining = joins->match->seats->rows[slot].state == LS_SEAT_JOINING;
     if (stream && is_joining && ls_blob_sender_figures_of(stream->sender).acknowledged > 0) {
-        joins->handover.kept_until_ns = joins->match->now_ns + BLOB_KEPT_NS;
+        handover->kept_until_ns = joins->match->now_ns + BLOB_KEPT_NS;
     }
-    ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
+    ls_handover_stop(handover, peer_of(joins, slot));
     joins->slots[slot].blobs = 0;
 }
 
@@ -362,7 +409,7 @@ ls_status ls_join_service_receive_joined(ls_join_service *joins, uint32_t slot,
                              : "the client joined with a state that is too old";
         return LS_OK;
     }
-    ls_handover_stop(&joins->handover, joins->match->seats->peers[slot]);
+    ls_handover_stop(handover_of(joins, slot), peer_of(joins, slot));
     from->input = clamp_first_input(joins, joined->first_input);
     return LS_OK;
 }
@@ -372,7 +419,7 @@ ls_status ls_join_service_receive_joined(ls_join_service *joins, uint32_t slot,
 ls_status ls_join_service_receive_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
                                       size_t size)
 {
-    ls_status status = ls_handover_receive_ack(&joins->handover, joins->match->seats->peers[slot],
+    ls_status status = ls_handover_receive_ack(handover_of(joins, slot), peer_of(joins, slot),
                                                &joins->match->links[slot].peer, bytes, size);
     if (status == LS_NOT_FOUND) {
         /* One that was on its way when the last of the blob was acknowledged is no offence. */
@@ -386,17 +433,16 @@ ls_status ls_join_service_receive_ack(ls_join_service *joins, uint32_t slot, con
 void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated)
 {
     joining *own = &joins->slots[slot];
-    bool has_state = !ls_handover_find(&joins->handover, joins->match->seats->peers[slot]);
+    bool has_state = !stream_of(joins, slot);
     if (simulated > own->simulated_tick && has_state) {
         own->simulated_tick = simulated;
         joins->match->links[slot].peer.progress_ns = joins->match->now_ns;
     }
 }
 
-void ls_join_service_advance(ls_join_service *joins)
+static void advance(ls_join_service *joins, ls_handover *handover)
 {
     const ls_match *match = joins->match;
-    ls_handover *handover = &joins->handover;
     if (handover->busy_count == 0) {
         ls_handover_release_idle(handover);
         return;
@@ -407,10 +453,9 @@ void ls_join_service_advance(ls_join_service *joins)
         ls_blob_advance(handover->blob, BLOB_PIECES_PER_TURN);
         joins->compress_ns = match->now_ns + BLOB_TURN_NS;
     }
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        ls_peer_id peer = match->seats->peers[slot];
-        ls_handover_stream *stream = peer != 0 ? ls_handover_find(handover, peer) : NULL;
-        if (stream) {
+    for (uint32_t i = 0; i < handover->stream_count; i++) {
+        ls_handover_stream *stream = &handover->streams[i];
+        if (stream->peer != 0) {
             ls_handover_send(handover, stream, NULL);
             if (is_compressing && ls_blob_sender_is_starved(stream->sender)) {
                 joins->compress_ns = match->now_ns + BLOB_STARVED_TURN_NS;
@@ -419,9 +464,14 @@ void ls_join_service_advance(ls_join_service *joins)
     }
 }
 
-uint64_t ls_join_service_next_ns(const ls_join_service *joins)
+void ls_join_service_advance(ls_join_service *joins)
 {
-    const ls_handover *handover = &joins->handover;
+    advance(joins, &joins->handover);
+    advance(joins, &joins->slow);
+}
+
+static uint64_t next_ns(const ls_join_service *joins, const ls_handover *handover)
+{
     uint64_t next_ns = UINT64_MAX;
     if (handover->busy_count == 0) {
         return handover->blob ? handover->kept_until_ns : next_ns;
@@ -435,6 +485,12 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
         next_ns = LS_MIN(due_ns, next_ns);
     }
     return next_ns;
+}
+
+uint64_t ls_join_service_next_ns(const ls_join_service *joins)
+{
+    uint64_t slow_ns = next_ns(joins, &joins->slow);
+    return LS_MIN(next_ns(joins, &joins->handover), slow_ns);
 }
 
 void ls_join_service_prefetch(const ls_join_service *joins)
@@ -458,6 +514,7 @@ ls_status ls_join_service_create(const ls_match *match, ls_join_service **out)
                                  .burst_packets = BURST_PACKETS};
     ls_handover_init(&joins->handover, match, &config,
                      ls_sim_instance_save_bytes(match->log->instance));
+    ls_handover_init(&joins->slow, match, &config, 0);
     return LS_OK;
 }
 
@@ -465,6 +522,7 @@ void ls_join_service_destroy(ls_join_service *joins)
 {
     if (joins) {
         ls_handover_deinit(&joins->handover);
+        ls_handover_deinit(&joins->slow);
         ls_release(joins->match->allocator, joins);
     }
 }

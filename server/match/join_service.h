@@ -47,12 +47,13 @@ bool ls_join_service_is_healing_stuck(ls_join_service *joins, uint32_t slot);
 
 /* A player that was sent all that it may be of its blob, or takes it more slowly than every link
  * should, and has had its time. */
-bool ls_join_service_is_slow(const ls_join_service *joins, uint32_t slot);
+bool ls_join_service_is_slow(ls_join_service *joins, uint32_t slot);
 
-/* One that was sent all that it may be of its blob; if others wait until no player is sent it, one
- * that takes it more slowly than every link should, and has had its time. MATCH_NO_SLOT: there is
- * none. */
-uint32_t ls_join_service_slowest(const ls_join_service *joins, bool is_anybody_waiting);
+/* One that was sent all that it may be of its blob. If others wait until no player is sent it, and
+ * one takes it more slowly than every link should and has had its time: those who are sent it go on
+ * with that blob, and others are sent another one; one of them, while such go on already.
+ * MATCH_NO_SLOT: there is none. */
+uint32_t ls_join_service_slowest(ls_join_service *joins, bool is_anybody_waiting);
 
 /* The player is gone: its blob, if it is being sent one, is not needed any more. */
 void ls_join_service_leave(ls_join_service *joins, uint32_t slot);

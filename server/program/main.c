@@ -1,6 +1,8 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/heap.h"
 #include "lockstep/server/match/match_config.h"
@@ -104,6 +106,7 @@ static ls_exit_code say_how_to_host(void)
 int main(int argc, char **argv)
 {
     if (ls_rerun_helper_is_asked(argc, argv)) {
+        ls_rerun_writes_read_symbols_by(ls_symbol_name_read);
         return ls_rerun_helper_run();
     }
     if (argc < 2) {

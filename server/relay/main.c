@@ -54,8 +54,7 @@ int main(int argc, char **argv)
                                  .port = LS_RELAY_DEFAULT_PORT},
                       .output = {.level = LS_LOG_INFO}};
     const ls_command_line line = {
-        .summary = "Introduces players to servers behind routers, and carries their sealed "
-                   "datagrams where no direct way opens.",
+        .summary = "Brings players to servers behind routers, directly or through itself.",
         .ending = "A server registers with lockstep-server --publish HOST[:PORT]; its code joins: "
                   "lockstep-client CODE@HOST[:PORT].\n\n"
                   "Exit codes: 0 stopped by SIGINT or SIGTERM, 1 environment or network, 2 usage, "

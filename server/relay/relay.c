@@ -478,6 +478,18 @@ static bool on_opened(ls_relay_service *relay, const ls_endpoint *from,
     return true;
 }
 
+/* The server has forgotten the player, and is told of it again when the player sends. */
+static bool on_gone(ls_relay_service *relay, const ls_endpoint *from, const ls_relay_packet *gone)
+{
+    player *of = find_flow(relay, gone->number);
+    const host *at = of ? find_host(relay, of->host) : NULL;
+    if (!at || !ls_endpoint_is_equal(&at->endpoint, from)) {
+        return false;
+    }
+    of->is_open = false;
+    return true;
+}
+
 static bool on_way(ls_relay_service *relay, const ls_endpoint *from, const ls_relay_packet *way,
                    uint64_t now_ns)
 {
@@ -551,6 +563,8 @@ static bool receive(ls_relay_service *relay, const ls_endpoint *from, const uint
         return on_join(relay, from, &packet, now_ns);
     case LS_RELAY_OPENED:
         return on_opened(relay, from, &packet);
+    case LS_RELAY_GONE:
+        return on_gone(relay, from, &packet);
     case LS_RELAY_WAY:
         return on_way(relay, from, &packet, now_ns);
     default:

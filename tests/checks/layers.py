@@ -122,7 +122,7 @@ ADAPTERS = {
     "sanitizer/*": ("common/simulation/sim_instance.c", "tests/fuzz/fuzz_memory.c",
                     "tests/unit/test_sim_instance.c"),
     "capstone/*": ("tools/disassembler/disassembler.h",),
-    "libiberty/*": ("tools/disassembler/symbol_name.c",),
+    "libiberty/*": ("common/program/symbol_name.c",),
     "cjson/*": (
         "common/program/json.c",
         "tests/loopback/*",

@@ -60,8 +60,18 @@ FOREIGN = {
          [*CXX, "-O0", "-mfma", "-ffp-contract=on"], HIVE),
     24: ("g++, unordered_map", "builds.cpp", "g++", [*CXX, "-DBUILDS_MAP"],
          [*CXX, "-DBUILDS_MAP", "-DBUILDS_BUCKETS=100"], "colony::number"),
+    26: ("g++, ties beside a map", "builds.cpp", "g++", [*CXX, "-DBUILDS_RANK"],
+         [*CXX, "-DBUILDS_RANK", "-DBUILDS_TIES"], "colony::rank"),
+    27: ("clang++, unordered_map", "builds.cpp", "clang++", [*CXX, "-DBUILDS_MAP"],
+         [*CXX, "-DBUILDS_MAP", "-DBUILDS_BUCKETS=100"], "colony::number"),
+    28: ("g++, one build, a salted hash", "builds.cpp", "g++", [*CXX, "-DBUILDS_SALT"],
+         [*CXX, "-DBUILDS_SALT"], "colony::visit"),
+    29: ("rustc, one build, HashMap", "builds.rs", "rustc", [*RUST, "--cfg=map"],
+         [*RUST, "--cfg=map"], "builds::colony::visit"),
     25: ("rustc", "builds.rs", "rustc", RUST, [*RUST, "--cfg=other"], "builds::colony::warm"),
 }
+# The named causes; where there is none, none may be named.
+CAUSES = dict.fromkeys((24, 27, 28, 29), "iteration order of an unordered container")
 OUT_OF_REACH, BESIDE = "values", "builds"
 
 
@@ -131,8 +141,9 @@ def title_of(number):
 
 def is_right(number, line):
     _, file, *_, function = FOREIGN.get(number, ("", "builds.c", line.get("function")))
+    cause = CAUSES.get(number, "")
     return (line.get("file") == file and MARK in line.get("source", "")
-            and line.get("function") == function)
+            and line.get("function") == function and (line.get("cause") or "") == cause)
 
 
 def missing(number):

@@ -136,6 +136,8 @@ def healthy_problems(run, taps=None):
         problems.append(f"warns of the taps of bits {bits}")
     if run.code != CLEAN or run.bad_perturbations() or run.lint_errors():
         problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_perturbations())}")
+    problems += [f"warns of the type of {item['name']}" for item in run.lint_items("warning")
+                 if item["kind"] == "type"]
     if run.report.get("hashes_compared", 0) == 0 and "--lint" not in run.arguments:
         problems.append("no state hash was compared")
     if run.report.get("inputs_played", 0) == 0 and "--lint" not in run.arguments:

@@ -308,6 +308,32 @@ Test(rerun_process, surroundings_that_change_the_result_are_told_from_those_that
     close_fixture(&here);
 }
 
+#if defined(__x86_64__)
+/* A plug-in that asks the processor itself gets the same answers with features off. */
+Test(rerun_process, features_that_a_plug_in_finds_out_itself_are_not_made_equal)
+{
+    static const struct {
+        const char *plugin;
+        bool is_made_equal;
+    } cases[] = {
+        {LS_TEST_PLUGIN_DIR "/own_cpuid.so", false},
+#if defined(__GNUC__) && !defined(__clang__)
+        {LS_TEST_PLUGIN_DIR "/clones.so", true},
+        {LS_TEST_PLUGIN_DIR "/clones_stripped.so", false},
+#endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture here = open_fixture(cases[i].plugin, 0, AMPLE_TIME_MS);
+        uint32_t tried = run(&here, LS_NO_PASS)->figures.tried;
+        uint32_t features = LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES);
+        cr_expect_eq(tried,
+                     cases[i].is_made_equal ? LS_SURROUNDINGS_ALL : LS_SURROUNDINGS_ALL & ~features,
+                     "%s", cases[i].plugin);
+        close_fixture(&here);
+    }
+}
+#endif
+
 #if defined(__GLIBC__) && !LS_HAS_ADDRESS_SANITIZER
 Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
 {
@@ -342,13 +368,22 @@ Test(rerun_process, a_static_that_comes_back_is_told_from_memory_that_is_not_set
     close_fixture(&here);
 }
 
+typedef struct writing_plugin {
+    const char *plugin;
+    int64_t trap;
+    const char *outside;
+} writing_plugin;
+
+static void expect_writes(const writing_plugin *plugin)
+{
+    fixture here = open_fixture(plugin->plugin, plugin->trap, TIME_MAX_MS);
+    cr_expect_str_eq(run(&here, LS_NO_PASS)->outside.bytes, plugin->outside);
+    close_fixture(&here);
+}
+
 Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
 {
-    static const struct {
-        const char *plugin;
-        int64_t trap;
-        const char *outside;
-    } cases[] = {
+    static const writing_plugin cases[] = {
         {TRAP, TOGGLE, "pass spring writes to the variable calls"},
         {TRAP, 0, ""},
         {"units", 0, ""},
@@ -359,11 +394,22 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
          "to the variable cues"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        fixture here = open_fixture(cases[i].plugin, cases[i].trap, TIME_MAX_MS);
-        const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
-        cr_expect_str_eq(outcome->outside.bytes, cases[i].outside);
-        close_fixture(&here);
+        expect_writes(&cases[i]);
     }
+}
+
+Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
+{
+#if !defined(LS_HAS_LIBIBERTY)
+    cr_skip_test("libiberty was not there when this was built");
+#endif
+    expect_writes(&(writing_plugin){
+        .plugin = LS_TEST_PLUGIN_DIR "/warmed_named.so",
+        .outside = "pass count writes to the thread-local variable light::counted, bot writes to "
+                   "the variable light::bot()::warmed, control writes to the variable keys, "
+                   "draw_control writes to the variable marks, status writes to the variable "
+                   "lines, draw writes to the variable light::show::frames, sounds writes to the "
+                   "variable cues"});
 }
 
 #if defined(__linux__) && defined(__x86_64__) && !LS_HAS_THREAD_SANITIZER

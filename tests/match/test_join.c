@@ -82,7 +82,7 @@ static const ls_simulation ballast = {
     .summary = "a state of any size",
     .default_tick_rate_hz = 60,
     .default_players = 2,
-    .players_max = 4,
+    .players_max = 5,
     .input_bytes_max = 4,
     .params = ballast_params,
     .param_count = sizeof ballast_params / sizeof ballast_params[0],
@@ -269,6 +269,7 @@ typedef struct size_case {
     uint32_t kib;
     uint32_t loss_ppm;
     uint64_t join_max_ns; /* from connecting to playing */
+    bool is_noise;
 } size_case;
 
 /* Without the check: it hashes every state, and these are large. The server compares some. */
@@ -305,6 +306,7 @@ static void join_of_size(const size_case *given)
     ls_session_config session = player();
     ls_link_config link = far;
     config.sim.params[PARAM_KIB] = given->kib;
+    config.sim.params[PARAM_NOISE] = given->is_noise;
     config.hash_interval_ticks = 60; /* large states are slow to hash */
     link.loss_ppm = given->loss_ppm;
     virtual_match *run = start_large(&config, &link);
@@ -328,14 +330,13 @@ static void join_of_size(const size_case *given)
     close_large(run);
 }
 
-/* The highest rate is 1 MiB/s, and half of the state is noise. */
+/* The highest rate is 1 MiB/s. */
 Test(join, one_and_sixteen_mebibytes_join_and_nobody_notices)
 {
     static const size_case cases[] = {
-        {1024, 0, 4 * SECOND},
-        {1024, 50000, 6 * SECOND},
-        {16384, 0, 15 * SECOND},
-        {16384, 50000, 25 * SECOND},
+        {1024, 0, 1600 * MS, true},         {1024, 0, 1200 * MS, false},
+        {1024, 50000, 2 * SECOND, false},   {16384, 0, 12 * SECOND, false},
+        {16384, 50000, 12 * SECOND, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         join_of_size(&cases[i]);
@@ -390,6 +391,30 @@ Test(join, a_player_behind_96_kbit_joins_a_state_of_703_kib)
 {
     join_slowly(96, 0, 1.3, 1.15);
     join_slowly(96, 200000, 1.7, 1.45);
+}
+
+/* One who comes while a state is on its way behind 96 kbit/s gets another one. */
+Test(join, a_player_behind_96_kbit_and_those_who_come_later_join_beside_each_other)
+{
+    ls_match_config config = match_of(&ballast, 5);
+    ls_session_config session = player();
+    ls_link_config slow = slow_link(96, 0);
+    config.sim.params[PARAM_KIB] = 512;
+    config.hash_interval_ticks = 60;
+    virtual_match *run = start_large(&config, &far);
+    virtual_client *late = add_client_session(run, &session, &slow);
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_JOINING, SECOND));
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_match_run(run, 5 * SECOND);
+        virtual_client *next = add_client_session(run, &session, &far);
+        cr_assert(virtual_client_run_to_state(next, LS_SESSION_PLAYING, 2 * SECOND));
+        cr_assert_eq(report_of(late).state, LS_SESSION_JOINING);
+    }
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_PLAYING, 40 * SECOND));
+    cr_expect_eq(report_of(late).rejoins, 0);
+    cr_expect_eq(late->connections, 1);
+    virtual_match_run(run, 2 * SECOND);
+    close_large(run);
 }
 
 /* ---- fast links ---- */

@@ -277,21 +277,49 @@ Test(rejoin, a_later_player_waits_until_the_snapshot_before_is_done)
     close_stage(&here);
 }
 
-/* It acknowledges a part now and then, which counts as progress. */
-Test(rejoin, a_joiner_that_takes_its_state_at_a_trickle_holds_up_nobody)
+/* As `follow`, all who were sent JOIN and are there. */
+static void follow_all(const stage *here, uint64_t ns)
 {
-    stage here = open_with_seats(HONEST + 2);
-    here.peer->takes_no_parts = true;
-    come(&here);
-    follow(&here, 1500 * MS);
-    raw_peer *other = add_peer(&here);
+    uint64_t end_ns = here->run->now_ns + ns;
+    while (here->run->now_ns < end_ns) {
+        for (uint32_t i = 0; i < here->peer_count; i++) {
+            raw_peer *peer = here->peers[i];
+            if (peer->heard[LS_MESSAGE_JOIN] > 0 && !peer->is_closed) {
+                ls_inputs_header header = raw_peer_inputs_header(peer);
+                raw_peer_send_inputs(peer, &header, 0);
+            }
+        }
+        virtual_match_run(here->run, 20 * MS);
+    }
+}
+
+/* One more comes, and is sent a state within two seconds. */
+static raw_peer *come_beside(stage *here, bool takes_no_parts)
+{
+    raw_peer *other = add_peer(here);
+    other->takes_no_parts = takes_no_parts;
     raw_peer_join(other);
     for (uint32_t i = 0; i < 20 && other->heard[LS_MESSAGE_JOIN] == 0; i++) {
-        ls_match *match = here.run->match;
-        cr_assert_lt(i, 19, "still waiting at tick %u", ls_match_tick(match));
-        follow(&here, 100 * MS);
+        cr_assert_lt(i, 19, "still waiting at tick %u", ls_match_tick(here->run->match));
+        follow_all(here, 100 * MS);
     }
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    return other;
+}
+
+/* The first goes on with a blob of its own, and another one at a trickle makes way. */
+Test(rejoin, a_joiner_that_takes_its_state_at_a_trickle_holds_up_nobody)
+{
+    stage here = open_with_seats(HONEST + 3);
+    here.peer->takes_no_parts = true;
+    come(&here);
+    follow_all(&here, 1500 * MS);
+    raw_peer *second = come_beside(&here, true);
+    cr_assert_gt(second->join.tick, here.peer->join.tick);
+    follow_all(&here, 2500 * MS);
+    raw_peer *third = come_beside(&here, false);
+    cr_assert_gt(third->join.tick, second->join.tick);
+    cr_expect_eq(second->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    cr_expect_not(here.peer->is_closed);
     close_stage(&here);
 }
 

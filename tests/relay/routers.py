@@ -1,5 +1,6 @@
 """lockstep-relay between real routers: a server and a player behind each of the four kinds of NAT,
-as nftables make them in network namespaces of their own, all sixteen pairs at once.
+as nftables make them in network namespaces of their own, all sixteen pairs at once; and a player
+who is behind the same router as the server, which lets nobody reach its own address from inside.
 
 usage: routers.py FOLDER_OF_THE_PROGRAMS
 
@@ -15,6 +16,7 @@ import tempfile
 import time
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+NEIGHBOURLY = "port-restricted"  # the server there has a player at home
 KINDS = ("full-cone", "restricted", "port-restricted", "symmetric")
 RELAY = "203.0.113.1"
 PATIENCE_S = 90
@@ -99,16 +101,22 @@ def make_switch(name):
     run("ip", "link", "set", name, "up")
 
 
+def plug_in(home, name, number, machine):
+    """A machine that is the router's second, third and so on."""
+    make_place(home)
+    plug(home, "eth", f"10.0.{number}.{machine}/24", f"s{name}")
+    run(*inside(home, "ip", "route", "add", "default", "via", f"10.0.{number}.1"))
+    return home
+
+
 def make_home(name, number, kind):
     """A machine behind a router of a kind."""
-    router, home, switch = f"r{name}", f"h{name}", f"s{name}"
-    for place in (router, home):
-        make_place(place)
-    make_switch(switch)
+    router = f"r{name}"
+    make_place(router)
+    make_switch(f"s{name}")
     plug(router, "out", f"203.0.113.{number}/24", "world")
-    plug(router, "in", f"10.0.{number}.1/24", switch)
-    plug(home, "eth", f"10.0.{number}.2/24", switch)
-    run(*inside(home, "ip", "route", "add", "default", "via", f"10.0.{number}.1"))
+    plug(router, "in", f"10.0.{number}.1/24", f"s{name}")
+    home = plug_in(f"h{name}", name, number, 2)
     run(*inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
     forwarding = f'iifname "out" ip protocol udp dnat to 10.0.{number}.2'
     rules = RULES.format(forwarding=forwarding if kind in UNSOLICITED else "",
@@ -157,8 +165,14 @@ class Started:
 
 
 def is_direct(server, player):
+    if player == "neighbour":
+        return False
     closed = ("port-restricted", "symmetric")
     return not ("symmetric" in (server, player) and server in closed and player in closed)
+
+
+def players_of(server):
+    return (*KINDS, "neighbour") if server == NEIGHBOURLY else KINDS
 
 
 def play(folder, homes, started):
@@ -169,15 +183,15 @@ def play(folder, homes, started):
     for kind in KINDS:
         servers[kind] = Started(
             folder, f"server {kind}", homes["server", kind], "lockstep-server", "--sim", "arena",
-            "--players", len(KINDS), "--publish", RELAY, "--find", "off",
+            "--players", len(players_of(kind)), "--publish", RELAY, "--find", "off",
             "--identity", folder / f"identity-{kind}", "--bundle-dir", "none")
         started.append(servers[kind])
     for kind in KINDS:
         code = servers[kind].wait_for("join with lockstep-client ")
-        for player in KINDS:
+        for player in players_of(kind):
             players[kind, player] = Started(folder, f"{player} at {kind}", homes["player", player],
                                             "lockstep-client", code, "--bot", "1", "--name",
-                                            player, "--connect-wait", str(PATIENCE_S))
+                                            player, "--connect-wait", PATIENCE_S)
             started.append(players[kind, player])
     for (server, player), each in players.items():
         each.wait_for("the match starts")
@@ -197,7 +211,7 @@ def play(folder, homes, started):
         if len(hashes) != 1:
             server.fail(f"hashes differ: {hashes}")
     direct = sum(is_direct(*pair) for pair in players)
-    print(f"{len(players)} pairs of routers met, {direct} directly, hashes equal in each match")
+    print(f"{len(players)} players met their servers, {direct} directly, and had the same hashes")
 
 
 def main():
@@ -210,6 +224,8 @@ def main():
     for i, kind in enumerate(KINDS):
         homes["server", kind] = make_home(f"a{i}", 10 + i, kind)
         homes["player", kind] = make_home(f"b{i}", 20 + i, kind)
+        if kind == NEIGHBOURLY:
+            homes["player", "neighbour"] = plug_in("neighbour", f"a{i}", 10 + i, 3)
     started = []
     with tempfile.TemporaryDirectory(prefix="lockstep-routers-", dir="/tmp") as folder:
         try:

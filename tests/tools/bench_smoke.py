@@ -59,6 +59,18 @@ def check_everything(program, folder):
         expect(figure["name"] in result.stdout, f"the table has {figure['name']}", result)
 
 
+def check_share(program):
+    """Keeping states is told as a ratio and as a share of a tick, of either side of each match."""
+    result = run(program, "--smoke", "--json", "-", "causes")
+    figures = {figure["name"]: figure for figure in json.loads(result.stdout)["figures"]}
+    sides = [name.removesuffix(", against without") for name in figures if "against" in name]
+    expect({"arena: match", "arena: session", "1 MiB: match"} < set(sides), f"{sides}", result)
+    for side in sides:
+        share = figures.get(f"{side}, of a tick of 16.7 ms", {})
+        expect(share.get("unit") == "%" and share.get("at_most") == 2, f"the share of {side}",
+               result)
+
+
 def check_selection(program):
     result = run(program, "--smoke", "--json", "-", "math", "timestep")
     expect(result.returncode == 0, "two sections end with 0", result)
@@ -144,6 +156,7 @@ def main():
         check_everything(program, folder)
         check_comparison(program, folder)
         check_exit_codes(program, folder)
+    check_share(program)
     check_selection(program)
     check_long_run(program)
     check_refusals(program)

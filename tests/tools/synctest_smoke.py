@@ -71,6 +71,30 @@ def check_lint(program, plugins, good, bad_schema):
     expect(result.returncode == CLEAN, "--only without lint leaves the lint out", result)
 
 
+def check_types(program, open_types, by_hand):
+    """Each member whose type is another elsewhere, once, with its line; and no other struct's."""
+    result = run(program, "--lint", str(by_hand), "--json", "-")
+    names = {item["name"] for item in json.loads(result.stdout)["lint"]["items"]
+             if item["kind"] == "type"}
+    expect(names == {"open_inner.visits (size_t)", "open_unit.distance (long int)",
+                     "open_unit.mark (char)"}, f"of the items: {names}", result)
+    result = run(program, "--lint", str(open_types), "--json", "-")
+    expect(result.returncode == CLEAN, "types are warned of", result)
+    items = {item["name"]: item for item in json.loads(result.stdout)["lint"]["items"]
+             if item["kind"] == "type"}
+    expect(set(items) == {"open_inner.visits (size_t)", "open_unit.distance (long int)",
+                          "open_unit.mark (char)", "open_state.title (a pointer)",
+                          "open_state.share (long double)", "open_state.kind (a bit-field)"},
+           f"{set(items)}", result)
+    source = (pathlib.Path(__file__).parent.parent / "plugins" / "open_types.c").read_text()
+    line = source.splitlines().index("    size_t visits;") + 1
+    place = items["open_inner.visits (size_t)"]["function"]
+    expect(place == f"open_types.c:{line}", place, result)
+    expect("lint: open_unit.distance (long int), 8 bytes in open_types.c:" in result.stderr
+           and "[type of the state]: not on every machine; take a type of a known" in result.stderr,
+           "in words", result)
+
+
 def check_damaged(program, good, folder):
     """A file of which the end is missing cannot be tested: it is told, and no finding."""
     whole = good.read_bytes()
@@ -114,9 +138,11 @@ def check_usage(program, plugins):
 
 
 def main():
-    program, plugins, good, bad_schema = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+    program = sys.argv[1]
+    plugins, good, bad_schema, open_types, by_hand = map(pathlib.Path, sys.argv[2:7])
     check_usage(program, plugins)
     check_lint(program, plugins, good, bad_schema)
+    check_types(program, open_types, by_hand)
     check_clean(program, "arena", 200)
     check_clean(program, "units", 60)
     check_clean(program, "rope", 100)

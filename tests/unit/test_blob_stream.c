@@ -450,6 +450,13 @@ Test(blob_stream, a_link_that_loses_a_fifth_is_used_all_the_same)
     }
 }
 
+Test(blob_stream, a_large_blob_passes_a_link_that_loses_a_fifth)
+{
+    static const goal wanted = {65536, 100000, 50, 20, 1024, 16, 1.7, 1.45, 60 * LS_NS_PER_MS,
+                                NULL,  0};
+    reach(&wanted, 1);
+}
+
 /* From the fifth second to the twentieth nothing passes. */
 static void cut_for_a_while(transfer *here, uint64_t passed_ns)
 {

@@ -312,6 +312,27 @@ Test(desync_class, equal_files_on_other_machines_are_the_environment)
                  "; they differ in cpu features, number of cores");
 }
 
+Test(desync_class, features_that_could_not_be_made_equal_are_no_process_of_its_own)
+{
+    two_machines machines = same_machines();
+    ls_desync_evidence server = {figures(S, S), &machines.a};
+    ls_desync_evidence client = {figures(C, C), &machines.b};
+    ls_desync_verdict verdict;
+    set_both(&machines, LS_PRINT_CPU_FEATURES, "avx2 fma", "neither");
+    server.figures.tried = LS_SURROUNDINGS_ALL;
+    client.figures.tried = LS_SURROUNDINGS_ALL & ~LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES);
+    ls_desync_classify(&server, &client, &nothing, &verdict);
+    expect(verdict, LS_DESYNC_CLASS_ENVIRONMENT, LS_DESYNC_CULPRIT_BOTH);
+    cr_expect_str_eq(verdict.why.bytes,
+                     "the machines or their settings differ: each side repeats its own result; "
+                     "they differ in cpu features, which could not be made equal: its code goes by "
+                     "the processor in a way of its own (cpuid), or its names were stripped");
+    server.figures.tried = client.figures.tried;
+    set_both(&machines, LS_PRINT_CPU_FEATURES, "avx2 fma", "avx2 fma");
+    ls_desync_classify(&server, &client, &nothing, &verdict);
+    expect(verdict, LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_BOTH);
+}
+
 /* Each machine repeats its result, and has tried all surroundings. */
 static void expect_around(two_machines *machines, uint32_t server_moved, uint32_t client_moved,
                           ls_desync_class kind, const char *words)

@@ -109,6 +109,9 @@ Test(endpoint, a_mapped_address_is_the_ipv4_one)
     cr_assert_eq(ls_endpoint_parse("[::ffff:192.0.2.1]:9", &mapped, NULL), LS_OK);
     cr_assert_eq(ls_endpoint_parse("192.0.2.1:9", &plain, NULL), LS_OK);
     cr_assert(ls_endpoint_is_equal(&mapped, &plain));
+    mapped.via = 1;
+    cr_assert_not(ls_endpoint_is_equal(&mapped, &plain), "one way is not the other");
+    mapped.via = 0;
     plain.port++;
     cr_assert_not(ls_endpoint_is_equal(&mapped, &plain));
 }

@@ -1,5 +1,7 @@
 #include "lockstep/common/loader/plugin_statics.h"
 
+#include "lockstep/common/base/text.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@ static const char itself[] = "";
 static volatile uint8_t near_by[64];
 static volatile uint8_t far_away[4096] = {1};
 static _Thread_local volatile uint8_t own_to_thread[64];
+static volatile uint8_t of_gcc[64] __asm__("turns.lto_priv.0");
+static volatile uint8_t of_cpp[64] __asm__("_ZZN4game5thinkEvE5turns");
 
 Test(plugin_statics, a_write_to_a_variable_is_noticed_once)
 {
@@ -66,15 +70,16 @@ Test(plugin_statics, a_variable_is_named_by_an_address_in_it)
     ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
     far_away[2000]++;
     cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
-    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
+    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], NULL, name, sizeof name));
     cr_expect_str_eq(name, "far_away");
     (void)ls_plugin_statics_changes(&statics, addresses, 4); /* of what reads files here */
     own_to_thread[40]++;
     cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
-    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], name, sizeof name));
+    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], NULL, name, sizeof name));
     cr_expect_str_eq(name, "own_to_thread");
-    cr_expect_not(ls_plugin_statics_name("/proc/self/exe", UINT64_C(1) << 62, name, sizeof name));
-    cr_expect_not(ls_plugin_statics_name("/no/such/file", addresses[0], name, sizeof name));
+    cr_expect_not(
+        ls_plugin_statics_name("/proc/self/exe", UINT64_C(1) << 62, NULL, name, sizeof name));
+    cr_expect_not(ls_plugin_statics_name("/no/such/file", addresses[0], NULL, name, sizeof name));
     ls_plugin_statics_end(&statics);
 }
 
@@ -101,4 +106,30 @@ Test(plugin_statics, without_memory_nothing_is_watched)
     ls_plugin_statics statics;
     ls_plugin_statics_begin(&statics, itself, &empty);
     cr_assert_eq(statics.segment_count, 0);
+}
+
+static void shorten(char *name, size_t capacity, const char *symbol)
+{
+    ls_name_copy(name, capacity, symbol + 2);
+}
+
+static void expect_name_of(volatile uint8_t *variable, ls_plugin_symbol_reader *reader,
+                           const char *wanted)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    char name[32];
+    ls_plugin_statics_begin(&statics, itself, ls_allocator_heap());
+    variable[32]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_name("/proc/self/exe", addresses[0], reader, name, sizeof name));
+    cr_expect_str_eq(name, wanted);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, names_of_cpp_are_read_by_the_reader_and_others_are_not)
+{
+    expect_name_of(of_gcc, shorten, "turns");
+    expect_name_of(of_cpp, NULL, "_ZZN4game5thinkEvE5turns");
+    expect_name_of(of_cpp, shorten, "ZN4game5thinkEvE5turns");
 }

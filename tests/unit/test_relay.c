@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/relay/relay_keys.h"
+#include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -428,6 +429,26 @@ Test(relay, a_server_that_was_started_anew_is_told_of_its_players_again)
     cr_assert(was_carried(&server.at));
 }
 
+Test(relay, a_server_that_has_forgotten_a_player_is_told_of_it_again)
+{
+    test_server server = server_at(1);
+    const ls_endpoint player = address(2), unknown = address(3);
+    uint64_t flow = 0;
+    registered(&server);
+    (void)join(&server, &player, 1, &flow);
+    const ls_relay_packet gone = {.kind = LS_RELAY_GONE, .number = flow};
+    give_packet(&unknown, &gone);
+    carry(&player, flow, 10);
+    cr_assert(was_carried(&server.at), "only the server may say so");
+    give_packet(&server.at, &gone);
+    now_ns += LS_NS_PER_SECOND;
+    carry(&player, flow, 10);
+    ls_relay_packet open;
+    cr_assert(newest_to(&server.at, &open));
+    cr_assert_eq(open.kind, LS_RELAY_OPEN);
+    cr_assert_eq(open.number, flow);
+}
+
 Test(relay, a_player_that_joins_anew_has_another_flow_and_an_unknown_code_none)
 {
     test_server server = server_at(1);
@@ -544,6 +565,40 @@ Test(relay, the_log_says_which_way_each_player_goes_once)
              "%.4s: through the relay: a player at 203.0.113.3:5003\n",
              server.name, server.name, server.name);
     cr_assert_str_eq(lines, expected);
+}
+
+/* ---- memory ---- */
+
+Test(relay, all_memory_is_taken_at_create_and_given_back)
+{
+    const ls_relay_config config = config_of_test();
+    const ls_relay_sink sink = {on_send, NULL};
+    counting_allocator counting;
+    uint64_t flow = 0;
+    counting_allocator_init(&counting);
+    end();
+    for (counting.allowed = 0;
+         ls_relay_create(&config, &sink, &counting.allocator, &relay) == LS_NO_MEMORY;) {
+        cr_assert_eq(counting.live_blocks, 0);
+        cr_assert_lt(counting.allocations, 1000);
+        counting.allowed = counting.refusals;
+    }
+    uint64_t taken = counting.allocations;
+    uint64_t calls = heap_calls();
+    test_server server = server_at(1);
+    registered(&server);
+    for (uint8_t i = 0; i < 20; i++) {
+        const ls_endpoint player = address((uint8_t)(10 + i));
+        (void)join(&server, &player, 1, &flow);
+        carry(&player, flow, 1200);
+        sent_count = 0;
+    }
+    now_ns += 31 * LS_NS_PER_SECOND;
+    ls_relay_expire(relay, now_ns);
+    cr_assert_eq(counting.allocations, taken);
+    cr_assert_eq(heap_calls(), calls);
+    end();
+    cr_assert_eq(counting.live_blocks, 0);
 }
 
 /* ---- addresses that are not proven ---- */

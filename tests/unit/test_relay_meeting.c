@@ -268,9 +268,12 @@ static ls_relay_client *player;
 static ls_key_pair identity;
 static ls_transport *server_transport, *player_transport;
 
+static ls_relay_packet newest_of_relay;
+
 static void on_send(void *user, const ls_endpoint *to, const uint8_t *bytes, size_t size)
 {
     (void)user;
+    (void)ls_relay_packet_read(bytes, size, &newest_of_relay);
     fly(&relay_node, to, bytes, size);
 }
 
@@ -401,6 +404,19 @@ static uint64_t meet(const ls_relay_client_config *config)
         turn();
     }
     return now_ns - begun_ns;
+}
+
+/* A player of whom nothing more is heard. */
+static void join_from(const ls_endpoint *from, const ls_relay_code *code)
+{
+    uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX];
+    ls_relay_packet packet = {.kind = LS_RELAY_ASK};
+    ls_relay_receive(relay, from, bytes, ls_relay_packet_write(&packet, bytes), now_ns);
+    packet = newest_of_relay;
+    cr_assert_eq(packet.kind, LS_RELAY_COOKIE);
+    packet.kind = LS_RELAY_JOIN;
+    memcpy(packet.name, code->name, sizeof packet.name);
+    ls_relay_receive(relay, from, bytes, ls_relay_packet_write(&packet, bytes), now_ns);
 }
 
 /* ---- sealed connections ---- */
@@ -561,6 +577,41 @@ Test(relay_meeting, a_server_whose_router_changes_its_port_is_registered_anew)
     end();
 }
 
+Test(relay_meeting, a_player_whose_router_changes_its_port_joins_anew_with_the_same_connection)
+{
+    start(PORT_RESTRICTED, SYMMETRIC);
+    await_registration();
+    const ls_relay_client_config config = config_of_player();
+    (void)meet(&config);
+    connect_player();
+    uint64_t introduced = ls_relay_counts_of(relay)->introduced;
+    memset(player_node.mappings, 0, sizeof player_node.mappings);
+    talk(100);
+    uint32_t before = heard_by_player;
+    talk(50);
+    cr_assert_geq(heard_by_player - before, 45);
+    cr_assert_eq(ls_relay_counts_of(relay)->introduced, introduced + 1);
+    cr_assert_eq(disconnects, 0);
+    end();
+}
+
+/* A player of another kind of address than the server's can be reached by the relay alone. */
+Test(relay_meeting, a_player_of_ipv6_plays_with_a_server_of_ipv4)
+{
+    start(FULL_CONE, NO_ROUTER);
+    player_node.public_side.address[0] = 0x20;
+    await_registration();
+    const ls_relay_client_config config = config_of_player();
+    (void)meet(&config);
+    cr_assert_not(ls_relay_client_is_direct(player));
+    connect_player();
+    talk(20);
+    turn_for(100);
+    cr_assert_eq(heard_by_player, 20);
+    cr_assert_eq(origin, ls_endpoint_origin(&player_node.public_side));
+    end();
+}
+
 static ls_relay_refusal refusal_of(const ls_relay_client_config *config)
 {
     (void)meet(config);
@@ -599,7 +650,9 @@ Test(relay_meeting, a_server_answers_few_who_want_its_key_by_the_code)
     uint64_t begun_ns = now_ns;
     for (uint32_t i = 0; i < 20; i++) {
         (void)meet(&config);
-        proven += ls_relay_client_state_of(player) == LS_RELAY_CLIENT_READY ? 1 : 0;
+        bool is_ready = ls_relay_client_state_of(player) == LS_RELAY_CLIENT_READY;
+        proven += is_ready ? 1 : 0;
+        cr_assert(is_ready || ls_relay_client_refusal_of(player) == LS_RELAY_REFUSAL_SERVER);
         ls_datagram_socket_close(ls_relay_client_socket(player));
         player = NULL;
     }
@@ -609,6 +662,35 @@ Test(relay_meeting, a_server_answers_few_who_want_its_key_by_the_code)
     config.has_server_key = true; /* from an invite: it needs no answer */
     (void)meet(&config);
     cr_assert_eq(ls_relay_client_state_of(player), LS_RELAY_CLIENT_READY);
+    end();
+}
+
+/* More come than the server knows at a time; the one that was silent longest makes room, and is
+ * there again when it sends. */
+Test(relay_meeting, a_player_who_made_room_for_others_goes_on)
+{
+    start(NO_ROUTER, SYMMETRIC);
+    await_registration();
+    ls_relay_client_config config = config_of_player();
+    config.avoids_direct = true;
+    (void)meet(&config);
+    connect_player();
+    uint32_t introduced = (uint32_t)ls_relay_counts_of(relay)->introduced;
+    for (uint32_t i = 0; i < 2 * LS_RELAY_SERVER_PLAYERS_MAX; i++) {
+        const ls_endpoint other = address((uint8_t)(10 + i % 200), (uint16_t)(1000 + i));
+        join_from(&other, &config.code);
+        turn_for(2);
+    }
+    cr_assert_eq(ls_relay_counts_of(relay)->introduced - introduced,
+                 2 * LS_RELAY_SERVER_PLAYERS_MAX);
+    talk(100); /* the sealed layer follows to the new number in a second */
+    turn_for(200);
+    heard_by_player = heard_by_server = 0;
+    talk(20);
+    turn_for(200);
+    cr_assert_eq(heard_by_server, 20);
+    cr_assert_eq(heard_by_player, 20);
+    cr_assert_eq(disconnects, 0);
     end();
 }
 

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/lint.h"
 
-#include "lockstep/tools/disassembler/symbol_name.h"
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <criterion/criterion.h>
@@ -314,7 +314,7 @@ static const synctest_lint_item *find_item(const char *name)
 static void expect_name(const char *symbol, const char *name, size_t capacity)
 {
     char read[64];
-    symbol_name_read(read, capacity, symbol);
+    ls_symbol_name_read(read, capacity, symbol);
     cr_expect_str_eq(read, name);
 }
 

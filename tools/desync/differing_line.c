@@ -5,6 +5,7 @@
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/tools/desync/value_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -254,6 +255,42 @@ static bool has_line(const explain_line *line, uint32_t side)
            code->levels[choose_level(code)].file[0] != '\0';
 }
 
+/* Behind the first pass that differs, where that is known to the last value. */
+static bool differs_in_order(const explain_evidence *evidence)
+{
+    const ls_bundle_pass_places *after = &evidence->bundle->after_pass;
+    if (after->count > 0 && !after->is_lower_bound && after->count == after->elements) {
+        return explain_places_differ_in_order(after);
+    }
+    return evidence->server_state && evidence->client_state && evidence->is_server_state_proved &&
+           evidence->is_client_state_proved &&
+           explain_states_differ_in_order(evidence->schema, evidence->server_state,
+                                          evidence->client_state);
+}
+
+/* A sort leaves ties in another order as well. */
+static uint32_t find_container(const explain_stream_code *code)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = 0; i < code->level_count; i++) {
+        if (strstr(code->levels[i].function, "sort")) {
+            return UINT32_MAX;
+        }
+        if (found == UINT32_MAX && code->levels[i].container[0] != '\0' &&
+            !explain_code_level_is_of_library(&code->levels[i])) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+const char *explain_line_cause(const explain_line *line)
+{
+    return explain_line_code(line) && line->container != UINT32_MAX
+               ? "iteration order of an unordered container"
+               : "";
+}
+
 /* The source is that of the build that wrote it. */
 static void finish(const explain_runs *runs, explain_line *out)
 {
@@ -262,6 +299,7 @@ static void finish(const explain_runs *runs, explain_line *out)
     bool is_other = out->shown == 1 && out->kind == EXPLAIN_LINE_BUILDS;
     out->place = ls_schema_at(runs->evidence->schema, (size_t)code->write.offset);
     out->level = choose_level(code);
+    out->container = differs_in_order(runs->evidence) ? find_container(code) : UINT32_MAX;
     read_source(is_other ? runs->builds->other : runs->builds->name, out);
 }
 
@@ -283,7 +321,7 @@ static bool find(const explain_runs *runs, const explain_reproductions *reproduc
 void explain_line_find(const explain_runs *runs, const explain_reproductions *reproductions,
                        explain_line *out)
 {
-    *out = (explain_line){.kind = EXPLAIN_LINE_UNKNOWN};
+    *out = (explain_line){.kind = EXPLAIN_LINE_UNKNOWN, .container = UINT32_MAX};
     if (!runs->evidence->schema || ls_desync_bundle_is_of_saves(runs->evidence->bundle)) {
         ls_text_set(&out->why, "the bundle has no schema of the state");
     } else if (!ls_ability_is_there(LS_ABILITY_WRITE_TRACES, &out->why)) {
@@ -374,6 +412,14 @@ uint32_t explain_line_text(const explain_line *line, const explain_evidence *evi
     }
     if (line->source[0] != '\0') {
         ls_text_set(&lines[count++], "    %s", line->source);
+    }
+    if (explain_line_cause(line)[0] != '\0') {
+        const explain_code_level *uses = &code->levels[line->container];
+        ls_text_set(
+            &lines[count++],
+            "%s: the values differ in their order alone, and %s goes through %s, whose order "
+            "hangs on library, buckets and addresses; take sorted keys or a vector",
+            explain_line_cause(line), uses->function, uses->container);
     }
     add_values(line, evidence, &lines[count++]);
     return count;

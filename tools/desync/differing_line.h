@@ -24,8 +24,10 @@ typedef struct explain_line {
     uint32_t shown;              /* the one of which the line is known */
     ls_schema_place place;       /* the element */
     uint32_t level;              /* of the one code there is, that is shown */
-    char source[160];            /* the line as it stands in its file; "": not found */
-    ls_text why;                 /* there is none */
+    uint32_t container; /* the level with a loop over an unordered container by which values that
+                           differ in order alone are explained; UINT32_MAX: none does */
+    char source[160];   /* the line as it stands in its file; "": not found */
+    ls_text why;        /* there is none */
 } explain_line;
 
 /* `other`: another build, or NULL. */
@@ -41,6 +43,9 @@ bool explain_line_find_build(const explain_evidence *evidence, const char *simul
 /* NULL: there is none. */
 const explain_stream_code *explain_line_code(const explain_line *line);
 const explain_code_level *explain_line_level(const explain_line *line);
+
+/* "iteration order of an unordered container"; "": nothing says so. */
+const char *explain_line_cause(const explain_line *line);
 
 /* "game.c:13, in warm (pass warm)", and below it what was written; `lines` of them. */
 #define EXPLAIN_LINE_TEXTS 4u

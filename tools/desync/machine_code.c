@@ -1,7 +1,7 @@
 #include "lockstep/tools/desync/machine_code.h"
 
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/tools/disassembler/disassembler.h"
-#include "lockstep/tools/disassembler/symbol_name.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -187,6 +187,76 @@ static void set_function(Dwarf_Die *function, explain_code_level *level)
     free(count > 0 ? scopes : NULL);
 }
 
+/* ---- loops over unordered containers ---- */
+
+enum {
+    TYPES_AROUND_MAX = 16, /* typedefs, references and qualifiers */
+};
+
+/* The variable that holds what a `for` of C++ or of Rust goes through. */
+static bool is_of_loop(const char *variable)
+{
+    return variable && (strcmp(variable, "__for_range") == 0 ||
+                        strncmp(variable, "__range", 7) == 0 || strcmp(variable, "iter") == 0);
+}
+
+/* Rust's iterators have plain names within std::collections::hash. */
+static bool is_within_hash(Dwarf_Die *type)
+{
+    Dwarf_Die *scopes = NULL;
+    bool is_within = false;
+    int count = dwarf_getscopes_die(type, &scopes);
+    for (int i = 1; i < count && !is_within; i++) {
+        const char *name = dwarf_diename(&scopes[i]);
+        is_within = dwarf_tag(&scopes[i]) == DW_TAG_namespace && name && strcmp(name, "hash") == 0;
+    }
+    free(count > 0 ? scopes : NULL);
+    return is_within;
+}
+
+static bool set_container(Dwarf_Die *type, explain_code_level *level)
+{
+    static const char beginning[] = "unordered_";
+    const char *name = dwarf_diename(type);
+    bool is_cpp = name && strncmp(name, beginning, sizeof beginning - 1) == 0;
+    if (is_cpp) {
+        snprintf(level->container, sizeof level->container, "std::%.*s", (int)strcspn(name, "<"),
+                 name);
+    } else if (is_within_hash(type)) {
+        snprintf(level->container, sizeof level->container, "std::collections::hash");
+    }
+    return level->container[0] != '\0';
+}
+
+static bool is_of_container(Dwarf_Die *variable, explain_code_level *level)
+{
+    Dwarf_Die type = *variable;
+    Dwarf_Attribute attribute;
+    for (int i = 0; i < TYPES_AROUND_MAX; i++) {
+        if (!dwarf_formref_die(dwarf_attr_integrate(&type, DW_AT_type, &attribute), &type)) {
+            return false;
+        }
+        int tag = dwarf_tag(&type);
+        if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type) {
+            return set_container(&type, level);
+        }
+    }
+    return false;
+}
+
+/* Whether the block is a loop over one, by its own variables. */
+static void find_container(Dwarf_Die *block, explain_code_level *level)
+{
+    Dwarf_Die die;
+    int more = level->container[0] == '\0' ? dwarf_child(block, &die) : 1;
+    for (; more == 0; more = dwarf_siblingof(&die, &die)) {
+        if (dwarf_tag(&die) == DW_TAG_variable && is_of_loop(dwarf_diename(&die)) &&
+            is_of_container(&die, level)) {
+            return;
+        }
+    }
+}
+
 static uint32_t read_levels(const debug_place *place, explain_code_level *levels, uint32_t capacity)
 {
     uint32_t used = 0;
@@ -198,6 +268,7 @@ static uint32_t read_levels(const debug_place *place, explain_code_level *levels
     for (uint32_t i = scopes.count; i-- > 0 && used < capacity;) {
         int tag = dwarf_tag(&scopes.list[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
+            find_container(&scopes.list[i], &next);
             continue;
         }
         set_function(&scopes.list[i], &next);
@@ -222,7 +293,7 @@ static void name_by_symbol(Dwfl_Module *module, uint64_t address, explain_code_l
         dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
     if (function && offset < symbol.st_size) {
         char name[sizeof level->function - sizeof "+0x0123456789abcdef"];
-        symbol_name_read(name, sizeof name, function);
+        ls_symbol_name_read(name, sizeof name, function);
         snprintf(level->function, sizeof level->function, "%s+0x%" PRIx64, name, (uint64_t)offset);
         return;
     }

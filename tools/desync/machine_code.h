@@ -25,6 +25,7 @@ typedef struct explain_code_level {
     char path[200];    /* of the same, as the compiler was given it */
     int line;          /* within `file`: of the instruction, or of the call to the level before */
     bool is_put_into_next; /* the compiler inlined it into the next level */
+    char container[32];    /* "std::unordered_map": it lies in a loop over one; "": none is known */
 } explain_code_level;
 
 /* The innermost level first; at least one. A return address belongs to the call before it. */

@@ -109,8 +109,10 @@ static void write_timeline(ls_html *html, const explain_evidence *evidence)
 
 /* ---- the verdict: what happened, what to do next ---- */
 
-static void write_verdict(ls_html *html, const explain_evidence *evidence)
+static void write_verdict(ls_html *html, const explain_report *report)
 {
+    const explain_evidence *evidence = report->evidence;
+    const char *cause = explain_line_cause(report->line);
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_state_difference *found = &evidence->difference;
     ls_text text = {{0}};
@@ -120,7 +122,8 @@ static void write_verdict(ls_html *html, const explain_evidence *evidence)
         ls_text extent = ls_state_difference_extent(found->elements, found->fields, false);
         ls_text_add(&text, ", in %s%s", found->is_lower_bound ? "at least " : "", extent.bytes);
     }
-    ls_text_add(&text, " (%s).", ls_desync_class_text(bundle->verdict.kind));
+    ls_text_add(&text, " (%s%s%s).", ls_desync_class_text(bundle->verdict.kind),
+                cause[0] ? ": " : "", cause);
     ls_html_begin(html, "p");
     ls_html_attribute(html, "class", "verdict");
     ls_html_text(html, text.bytes);
@@ -218,7 +221,7 @@ void explain_report_write_html(FILE *file, const explain_report *report)
     ls_html_text(&html, text.bytes);
     ls_html_element(&html, "span", "tag", ls_desync_class_word(bundle->verdict.kind));
     ls_html_end(&html);
-    write_verdict(&html, report->evidence);
+    write_verdict(&html, report);
     write_line(&html, report);
     explain_report_write_picture(&html, &report->evidence->picture);
     write_first_differing_pass(&html, report);

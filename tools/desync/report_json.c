@@ -303,6 +303,7 @@ static void add_line(ls_json *json, const explain_report *report)
     add_text(line, "field", text.field);
     add_text(line, "found_by", words[found->kind]);
     add_text(line, "change", found->change);
+    add_text(line, "cause", explain_line_cause(found));
     uint32_t count = explain_line_text(found, report->evidence, lines);
     add_text(line, "values", lines[count - 1].bytes);
     add_levels(line, code->levels, code->level_count);

@@ -250,12 +250,15 @@ static const char *hash_text(bool is_known, uint64_t state_hash, char text[HASH_
     return is_known ? text : "";
 }
 
-static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
+static void add_verdict(explain_sheet *sheet, const explain_report *report)
 {
     static const explain_column columns[] = {{"", 10}, {"", 0}, {NULL, 0}};
+    const explain_evidence *evidence = report->evidence;
     const ls_desync_verdict *verdict = &evidence->bundle->verdict;
     const ls_desync_bundle *bundle = evidence->bundle;
-    ls_text pass = {{0}}, here = {{0}}, simulation = {{0}}, hashes = {{0}};
+    const char *cause = explain_line_cause(report->line);
+    ls_text pass = {{0}}, here = {{0}}, simulation = {{0}}, hashes = {{0}}, kind = {{0}};
+    ls_text_set(&kind, "%s%s%s", ls_desync_class_word(verdict->kind), cause[0] ? ": " : "", cause);
     explain_evidence_pass_text(evidence, &pass);
     ls_text_set(&here, "%s", explain_agreement_text(evidence->agreement));
     if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
@@ -270,7 +273,7 @@ static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
                 bundle->client_hash);
     const char *const rows[][2] = {{"simulation", simulation.bytes},
                                    {"hashes", hashes.bytes},
-                                   {"class", ls_desync_class_word(verdict->kind)},
+                                   {"class", kind.bytes},
                                    {"why", verdict->why.bytes},
                                    {"points at", ls_desync_culprit_word(verdict->culprit)},
                                    {"next", ls_desync_class_next(verdict->kind)},
@@ -502,7 +505,7 @@ static void add_reproductions(explain_sheet *sheet, const explain_reproductions 
 void explain_report_fill(explain_sheet *sheet, const explain_report *report)
 {
     const explain_evidence *evidence = report->evidence;
-    add_verdict(sheet, evidence);
+    add_verdict(sheet, report);
     add_fields_after_pass(sheet, evidence);
     add_fields(sheet, evidence);
     add_passes(sheet, evidence);

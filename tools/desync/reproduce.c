@@ -5,6 +5,7 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
@@ -543,11 +544,23 @@ static void run_sanitized(reproducing *made, explain_reproductions *all)
     explain_sanitizer_report_close(&report);
 }
 
+static const char *open_features_of(const char *name)
+{
+    ls_plugin_contents file;
+    const char *why = NULL;
+    if (ls_plugin_contents_open(name, &file)) {
+        why = ls_plugin_contents_open_features(&file);
+        ls_plugin_contents_close(&file);
+    }
+    return why;
+}
+
 void explain_reproduce(const explain_runs *runs, explain_reproductions *out)
 {
     const explain_builds *builds = runs->builds;
     reproducing made = {.runs = runs};
-    *out = (explain_reproductions){.has_other = builds->other != NULL,
+    *out = (explain_reproductions){.open_features = open_features_of(builds->name),
+                                   .has_other = builds->other != NULL,
                                    .has_sanitized = builds->sanitized != NULL};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         const change *changed = &changes[i];
@@ -666,6 +679,12 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
                     suspect->change, suspect->cause);
     } else if (!cause && !report) {
         add_next(reproductions, out);
+    }
+    if (reproductions->open_features) {
+        ls_text_add(out,
+                    " With CPU features off it may take the same code as before, so that no change "
+                    "here tells machines with other processors apart: %s.",
+                    reproductions->open_features);
     }
     if (reproductions->memory.bytes[0]) {
         ls_text_add(out, " %s.", reproductions->memory.bytes);

@@ -36,8 +36,9 @@ typedef struct explain_reproductions {
     explain_reproduction runs[EXPLAIN_REPRODUCTIONS_MAX]; /* the first has nothing changed */
     bool has_other;                                       /* that build was run */
     bool has_sanitized;
-    ls_text not_run; /* why there are none */
-    ls_text memory;  /* what memcheck says of memory that is not set; empty: not asked */
+    ls_text not_run;           /* why there are none */
+    const char *open_features; /* why the code may have gone by features that were off; NULL */
+    ls_text memory;            /* what memcheck says of memory that is not set; empty: not asked */
 } explain_reproductions;
 
 typedef struct explain_builds {

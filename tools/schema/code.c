@@ -52,6 +52,13 @@ static ls_status refuse(walker *w, const place *at, const char *reason)
     return ls_fail(LS_UNSUPPORTED, w->why, "%s %s", words_for(w, at), reason);
 }
 
+static ls_status refuse_doubt(walker *w, const place *at, const char *what,
+                              const schema_debug_doubt *doubt)
+{
+    return ls_fail(LS_UNSUPPORTED, w->why, "%s is %s: %s; %s", words_for(w, at), what, doubt->why,
+                   doubt->instead);
+}
+
 static void warn(walker *w, const char *text)
 {
     if (w->options->warn != NULL) {
@@ -151,18 +158,14 @@ static bool is_padding(const walker *w, const place *at, const schema_debug_type
 
 static ls_status add_scalar(walker *w, const place *at, const schema_debug_type *type, size_t count)
 {
-    if (type->varies) {
-        char text[LS_TEXT_BYTES_MAX];
-        snprintf(text, sizeof text, "%s is %s: %zu bytes here, %s", words_for(w, at),
-                 type->spelling, type->bytes, type->varies);
-        warn(w, text);
-    } else if (type->is_letter && count == 1) { /* more of them are a text */
-        char text[LS_TEXT_BYTES_MAX];
-        snprintf(text, sizeof text,
-                 "%s is char: with a sign on some machines alone; take int8_t "
-                 "or uint8_t",
-                 words_for(w, at));
-        warn(w, text);
+    if (type->doubt && (!type->is_letter || count == 1)) { /* more letters are a text */
+        ls_text text = {{0}};
+        ls_text_set(&text, "%s is %s: ", words_for(w, at), type->spelling);
+        if (type->doubt->is_of_size) {
+            ls_text_add(&text, "%zu bytes here, but ", type->bytes);
+        }
+        ls_text_add(&text, "%s; %s", type->doubt->why, type->doubt->instead);
+        warn(w, text.bytes);
     }
     return add_row(w, at, is_padding(w, at, type) ? LS_FIELD_PADDING : type->field, count);
 }
@@ -291,9 +294,7 @@ static ls_status walk_member(walker *w, const place *at, const schema_debug_memb
         memcpy(inner.member, at->member, sizeof inner.member);
     }
     if (member->is_bit_field) {
-        return refuse(w, &inner,
-                      "is a bit-field: compilers differ in where they put its bits; use a whole "
-                      "integer and masks");
+        return refuse_doubt(w, &inner, "a bit-field", &schema_debug_bit_field);
     }
     inner.offset = at->offset + member->offset;
     if (member->name[0] == '\0' && member->type->kind == SCHEMA_DEBUG_UNION) {
@@ -349,9 +350,7 @@ static ls_status walk_type(walker *w, const place *at, const schema_debug_type *
                       "is a union: which of its members counts no schema can know; make it a "
                       "struct, or take it as bytes by --union-as-bytes (one byte order only)");
     case SCHEMA_DEBUG_POINTER:
-        return refuse(w, at,
-                      "is a pointer: a state has none, since addresses differ from run to run; "
-                      "keep an index");
+        return refuse_doubt(w, at, "a pointer", &schema_debug_address);
     case SCHEMA_DEBUG_OTHER:
         break;
     }

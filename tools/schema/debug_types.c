@@ -198,6 +198,7 @@ typedef struct wrapping {
     const char *spelling; /* the outermost typedef's name */
     bool is_fixed, is_angle;
     bool has_known_size; /* int64_t and the like */
+    bool is_wide;        /* wchar_t of C */
 } wrapping;
 
 static const schema_debug_type *read_type(reader *r, Dwarf_Die *die);
@@ -239,6 +240,7 @@ static bool unwrap(Dwarf_Die *die, wrapping *out)
             out->is_fixed |= strcmp(name, "ls_fixed") == 0;
             out->is_angle |= strcmp(name, "ls_angle") == 0;
             out->has_known_size |= is_sized_name(name);
+            out->is_wide |= strcmp(name, "wchar_t") == 0;
         }
         Dwarf_Die inner;
         if (depth > DEPTH_MAX || !type_of(die, &inner)) {
@@ -313,14 +315,38 @@ static ls_field_type enum_field(Dwarf_Die *die, size_t bytes)
     return integer_field(bytes, is_signed);
 }
 
-/* In C++ the code can say how wide an enum is, and the debug information does not say that it did.
- */
-static bool is_of_c(Dwarf_Die *die)
+/* ---- types that mean other values elsewhere ---- */
+
+static const schema_debug_doubt machine_sized = {
+    "not on every machine", "take a type of a known size, such as int64_t or double", true};
+static const schema_debug_doubt open_enum = {"not with every compiler's flags (-fshort-enums)",
+                                             "take an integer of a known size", true};
+static const schema_debug_doubt letter = {"with a sign on some machines alone",
+                                          "take int8_t or uint8_t", false};
+const schema_debug_doubt schema_debug_bit_field = {"compilers differ in where they put its bits",
+                                                   "use a whole integer and masks", false};
+const schema_debug_doubt schema_debug_address = {
+    "a state has none, since addresses differ from run to run", "keep an index", false};
+
+static bool is_machine_sized(const char *name, const wrapping *around)
 {
-    Dwarf_Die unit;
-    int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : 0;
-    return language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
-           language == DW_LANG_C11;
+    bool is_long = strncmp(name, "long", 4) == 0 && strncmp(name, "long long", 9) != 0;
+    bool is_other = strcmp(name, "wchar_t") == 0 || strcmp(name, "usize") == 0 ||
+                    strcmp(name, "isize") == 0 || around->is_wide;
+    return !around->has_known_size && (is_long || is_other);
+}
+
+const schema_debug_doubt *schema_debug_doubt_of(const schema_debug_member *member)
+{
+    const schema_debug_type *type = member->type;
+    bool is_array = type->kind == SCHEMA_DEBUG_ARRAY;
+    while (type->kind == SCHEMA_DEBUG_ARRAY) {
+        type = type->element;
+    }
+    return member->is_bit_field                 ? &schema_debug_bit_field
+           : type->kind == SCHEMA_DEBUG_POINTER ? &schema_debug_address
+           : is_array && type->is_letter        ? NULL
+                                                : type->doubt;
 }
 
 static void read_scalar(Dwarf_Die *die, const wrapping *around, schema_debug_type *out)
@@ -330,18 +356,26 @@ static void read_scalar(Dwarf_Die *die, const wrapping *around, schema_debug_typ
     out->field = is_enum ? enum_field(die, out->bytes) : number_field(die, out->bytes);
     out->kind = out->field == LS_FIELD_TYPE_COUNT ? SCHEMA_DEBUG_OTHER : SCHEMA_DEBUG_SCALAR;
     out->is_byte = out->field == LS_FIELD_U8 || out->field == LS_FIELD_I8;
-    bool is_long = !is_enum && !around->has_known_size && strncmp(name, "long", 4) == 0 &&
-                   strncmp(name, "long long", 9) != 0;
-    bool is_open = is_enum && out->bytes != ENUM_BYTES && is_of_c(die);
+    /* In C++ the code can say how wide an enum is, and nothing here says that it did. */
+    bool is_open = is_enum && out->bytes != ENUM_BYTES && is_written_in_c(die);
     out->is_letter = !is_enum && strcmp(name, "char") == 0;
-    out->varies = is_long   ? "but not on every machine"
-                  : is_open ? "but not with every compiler's flags (-fshort-enums)"
-                            : NULL;
+    out->doubt = is_open                                      ? &open_enum
+                 : !is_enum && is_machine_sized(name, around) ? &machine_sized
+                 : out->is_letter                             ? &letter
+                                                              : NULL;
     if (around->is_fixed && out->field == LS_FIELD_I64) {
         out->field = LS_FIELD_FIXED;
     } else if (around->is_angle && out->field == LS_FIELD_U32) {
         out->field = LS_FIELD_ANGLE;
     }
+}
+
+static void note_line(reader *r, Dwarf_Die *die, schema_debug_member *out)
+{
+    const char *file = dwarf_decl_file(die);
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    out->file = keep(r->file, "", slash ? slash + 1 : file ? file : "");
+    (void)dwarf_decl_line(die, &out->line);
 }
 
 static bool read_member(reader *r, Dwarf_Die *die, schema_debug_member *out)
@@ -352,7 +386,8 @@ static bool read_member(reader *r, Dwarf_Die *die, schema_debug_member *out)
     out->name = keep(r->file, "", name_of(die));
     out->offset = (size_t)offset;
     out->is_bit_field = has(die, DW_AT_bit_size);
-    if (out->name == NULL) {
+    note_line(r, die, out);
+    if (out->name == NULL || out->file == NULL) {
         return fails(r, LS_NO_MEMORY);
     }
     if (!type_of(die, &type)) {
@@ -739,4 +774,122 @@ ls_status schema_debug_find(schema_debug_file *file, const char *name,
     }
     *out = type;
     return LS_OK;
+}
+
+/* ---- the structs of states ---- */
+
+typedef struct state_search {
+    schema_debug_file *file;
+    const size_t *sizes;
+    uint32_t size_count;
+    schema_debug_given given;
+    const schema_debug_type **found;
+    uint32_t capacity, count;
+} state_search;
+
+/* Takes a pointer or reference off; false for what is neither. A pointer to void leads to
+ * nothing, which is of no tag. */
+static bool follow(Dwarf_Die *die)
+{
+    wrapping unused;
+    Dwarf_Die target;
+    if (!unwrap(die, &unused) ||
+        (dwarf_tag(die) != DW_TAG_pointer_type && dwarf_tag(die) != DW_TAG_reference_type)) {
+        return false;
+    }
+    *die = type_of(die, &target) ? target : (Dwarf_Die){0};
+    return true;
+}
+
+static bool leads_nowhere(Dwarf_Die *die)
+{
+    wrapping unused;
+    return die->addr == NULL || !unwrap(die, &unused) || strcmp(name_of(die), "c_void") == 0;
+}
+
+static bool takes_state(Dwarf_Die *function, schema_debug_given given)
+{
+    Dwarf_Die child, type;
+    for (int more = dwarf_child(function, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter && type_of(&child, &type) &&
+            follow(&type) &&
+            (leads_nowhere(&type) ? given == SCHEMA_DEBUG_GIVEN_AS_VOID
+                                  : strcmp(name_of(&type), "ls_step") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The types of this library's own headers are no game's. */
+static bool is_found_before(const state_search *search, const char *name)
+{
+    bool is_before = strncmp(name, "ls_", 3) == 0 || strncmp(name, "lockstep_", 9) == 0;
+    for (uint32_t i = 0; i < search->count && !is_before; i++) {
+        is_before = strcmp(search->found[i]->spelling, name) == 0;
+    }
+    return is_before;
+}
+
+static void offer_state(state_search *search, Dwarf_Die *die)
+{
+    Dwarf_Die inner = *die;
+    wrapping around;
+    reader r = {.file = search->file};
+    bool is_wanted = false;
+    if (leads_nowhere(die) || !unwrap(&inner, &around) || !is_struct_tag(dwarf_tag(&inner))) {
+        return;
+    }
+    int bytes = dwarf_bytesize(&inner);
+    for (uint32_t i = 0; i < search->size_count && bytes > 0; i++) {
+        is_wanted |= search->sizes[i] == (size_t)bytes;
+    }
+    const schema_debug_type *type =
+        is_wanted && search->count < search->capacity ? read_type(&r, die) : NULL;
+    if (type != NULL && !is_found_before(search, type->spelling)) {
+        search->found[search->count++] = type;
+    }
+}
+
+/* And those of its blocks. */
+static void offer_variables(state_search *search, Dwarf_Die *scope, uint32_t depth)
+{
+    Dwarf_Die child, type;
+    int more = depth < DEPTH_MAX ? dwarf_child(scope, &child) : 1;
+    for (; more == 0; more = dwarf_siblingof(&child, &child)) {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_lexical_block) {
+            offer_variables(search, &child, depth + 1);
+        } else if ((tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) &&
+                   type_of(&child, &type) && follow(&type)) {
+            offer_state(search, &type);
+        }
+    }
+}
+
+static void scan_functions(state_search *search, Dwarf_Die *parent, uint32_t depth)
+{
+    Dwarf_Die die;
+    int more = depth < DEPTH_MAX ? dwarf_child(parent, &die) : 1;
+    for (; more == 0; more = dwarf_siblingof(&die, &die)) {
+        if (dwarf_tag(&die) == DW_TAG_subprogram && takes_state(&die, search->given)) {
+            offer_variables(search, &die, 0);
+        } else if (dwarf_tag(&die) == DW_TAG_namespace || is_struct_tag(dwarf_tag(&die))) {
+            scan_functions(search, &die, depth + 1);
+        }
+    }
+}
+
+uint32_t schema_debug_states(schema_debug_file *file, const size_t *sizes, uint32_t size_count,
+                             schema_debug_given given, const schema_debug_type **out,
+                             uint32_t capacity)
+{
+    state_search search = {file, sizes, size_count, given, out, capacity, 0};
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        scan_functions(&search, &die, 0);
+    }
+    return search.count;
 }

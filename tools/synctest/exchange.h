@@ -68,6 +68,8 @@ typedef struct synctest_progress {
     volatile uint32_t beats; /* grows while the process gets on */
 } synctest_progress;
 
+#define SYNCTEST_ITEM_SIZES_MAX 8u
+
 /* Properties that the simulation states of itself, once it is loaded. */
 typedef struct synctest_facts {
     char name[LS_NAME_BYTES_MAX];
@@ -77,6 +79,8 @@ typedef struct synctest_facts {
     uint32_t tick_rate_hz;
     uint32_t workers_max;
     uint64_t state_bytes;
+    uint64_t
+        item_bytes[SYNCTEST_ITEM_SIZES_MAX]; /* of what the schema has several of; 0: no more */
     uint64_t scratch_bytes;
     uint64_t save_bytes; /* of a save in mid-match; 0: it cannot be saved */
     uint32_t has_schema;

@@ -3,8 +3,8 @@
 
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_statics.h"
+#include "lockstep/common/program/symbol_name.h"
 #include "lockstep/common/system/mapped_file.h"
-#include "lockstep/tools/disassembler/symbol_name.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <elf.h>
@@ -149,7 +149,7 @@ static void lint_call(const elf_object *object, const char *name)
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     add_item(object, &item);
 }
 
@@ -181,7 +181,7 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
                                    .why = counts[i].rule->why,
                                    .instead = counts[i].rule->instead};
         ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
-        symbol_name_read(item.place, sizeof item.place, name);
+        ls_symbol_name_read(item.place, sizeof item.place, name);
         add_item(object, &item);
     }
 }
@@ -217,7 +217,7 @@ static void add_static(const elf_object *object, const char *name, const char *s
                                .topic = "static variable",
                                .why = static_why,
                                .instead = static_instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, section);
     add_item(object, &item);
 }
@@ -241,7 +241,7 @@ static void add_choice(const elf_object *object, const char *name, const char *v
                                .topic = rule->topic,
                                .why = rule->why,
                                .instead = rule->instead};
-    symbol_name_read(item.name, sizeof item.name, name);
+    ls_symbol_name_read(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, variants);
     add_item(object, &item);
 }
@@ -262,7 +262,7 @@ static void lint_choice(const elf_object *object, const symbol_table *table, con
         if (other && strncmp(other, name, size) == 0 && other[size] == '.' &&
             strcmp(other + size, ".resolver") != 0) {
             char variant[SYNCTEST_LINT_NAME_BYTES_MAX];
-            symbol_name_read(variant, sizeof variant, other);
+            ls_symbol_name_read(variant, sizeof variant, other);
             ls_text_add(&variants, "%s%s", variants.bytes[0] ? ", " : "", variant);
             file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? newest : file;
         }
@@ -675,16 +675,26 @@ static void open_needed(object_set *set)
     }
 }
 
+/* The processor that the perturbation cpu shows is not the one that such code finds. */
+static void lint_features(const elf_object *plugin, const ls_plugin_contents *contents)
+{
+    const char *why = ls_plugin_contents_open_features(contents);
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
+                               .name = "cpuid",
+                               .topic = "environment",
+                               .why = why,
+                               .instead = "the perturbation cpu cannot hide that: do the same on "
+                                          "every processor, and keep the names (no -s)"};
+    if (why) {
+        add_item(plugin, &item);
+    }
+}
+
 /* Those that the file tells of, which it does with debug information. */
-static void lint_flags(const elf_object *plugin)
+static void lint_flags(const elf_object *plugin, const ls_plugin_contents *contents)
 {
     ls_text flags = {{0}};
-    ls_plugin_contents contents;
-    if (!ls_plugin_contents_open(plugin->path, &contents)) {
-        return;
-    }
-    ls_plugin_contents_flags(&contents, &flags);
-    ls_plugin_contents_close(&contents);
+    ls_plugin_contents_flags(contents, &flags);
     char *rest = NULL;
     for (char *flag = strtok_r(flags.bytes, " ", &rest); flag; flag = strtok_r(NULL, " ", &rest)) {
         const synctest_lint_rule *rule = synctest_lint_rule_of_flag(flag);
@@ -700,6 +710,16 @@ static void lint_flags(const elf_object *plugin)
     }
 }
 
+static void lint_contents(const elf_object *plugin)
+{
+    ls_plugin_contents contents;
+    if (ls_plugin_contents_open(plugin->path, &contents)) {
+        lint_flags(plugin, &contents);
+        lint_features(plugin, &contents);
+        ls_plugin_contents_close(&contents);
+    }
+}
+
 ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
 {
     object_set *set = calloc(1, sizeof *set);
@@ -711,7 +731,7 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
     ls_status status = open_object(set, path, "", report, why);
     if (status == LS_OK) {
         open_needed(set);
-        lint_flags(&set->list[0]);
+        lint_contents(&set->list[0]);
     }
     for (uint32_t i = 0; i < set->count && status == LS_OK; i++) {
         status = lint_object(&set->list[i], why);
@@ -755,7 +775,7 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const symbol_query *query, G
         const char *found =
             gelf_getsym(data, (int)i, out) ? elf_strptr(elf, header.sh_link, out->st_name) : NULL;
         if (is_wanted(query, out, found)) {
-            symbol_name_read(name, capacity, found);
+            ls_symbol_name_read(name, capacity, found);
             return true;
         }
     }

@@ -28,15 +28,17 @@ typedef enum synctest_lint_kind {
     SYNCTEST_LINT_SCHEMA,      /* bytes of the state that no field covers */
     SYNCTEST_LINT_LIBRARY,     /* a library that is needed and was not found */
     SYNCTEST_LINT_FLAG,        /* of the compiler, where the file says it */
+    SYNCTEST_LINT_TYPE,        /* of a member of the state, where the file says it */
 } synctest_lint_kind;
 
 typedef struct synctest_lint_item {
     synctest_lint_kind kind;
-    bool is_error;                            /* else a warning */
-    char name[SYNCTEST_LINT_NAME_BYTES_MAX];  /* of the symbol, instruction or flag */
-    char place[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the function or section it is in; "" for a call */
+    bool is_error;                              /* else a warning */
+    char name[SYNCTEST_LINT_NAME_BYTES_MAX];    /* of the symbol, instruction or flag */
+    char place[SYNCTEST_LINT_NAME_BYTES_MAX];   /* the function, section or line it is in; "" for a
+                                                   call */
     char library[SYNCTEST_LINT_NAME_BYTES_MAX]; /* the needed library it is in; "": the plug-in */
-    uint64_t count;    /* instructions, bytes of a variable; 0 for a call */
+    uint64_t count;    /* instructions, bytes of a variable or member; 0 for a call */
     const char *topic; /* "libm", "random", "fused multiply-add" */
     const char *why;
     const char *instead;

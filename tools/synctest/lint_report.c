@@ -35,7 +35,7 @@ void synctest_lint_text_item(const synctest_lint_item *item, ls_text *out)
     ls_text_set(out, "lint: %s", item->name);
     if (item->kind == SYNCTEST_LINT_INSTRUCTION) {
         ls_text_add(out, " %" PRIu64 " times", item->count);
-    } else if (item->kind == SYNCTEST_LINT_STATIC) {
+    } else if (item->kind == SYNCTEST_LINT_STATIC || item->kind == SYNCTEST_LINT_TYPE) {
         ls_text_add(out, ", %" PRIu64 " bytes", item->count);
     }
     if (item->place[0] != '\0') {

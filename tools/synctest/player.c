@@ -153,6 +153,26 @@ static ls_status configure(synctest_player *player, ls_text *why)
     return ls_sim_config_check(&player->simulation, &player->config, why);
 }
 
+/* The strides of its fields, each once. */
+static void note_items(const synctest_player *player, synctest_facts *facts)
+{
+    static ls_field fields[LS_FIELDS_MAX];
+    const ls_simulation *simulation = &player->simulation;
+    uint32_t count =
+        simulation->fields ? simulation->fields(&player->config, fields, LS_FIELDS_MAX) : 0;
+    memset(facts->item_bytes, 0, sizeof facts->item_bytes);
+    for (uint32_t i = 0; i < LS_MIN(count, LS_FIELDS_MAX); i++) {
+        uint32_t at = 0;
+        while (at < SYNCTEST_ITEM_SIZES_MAX && facts->item_bytes[at] != 0 &&
+               facts->item_bytes[at] != fields[i].stride) {
+            at++;
+        }
+        if (fields[i].count > 1 && at < SYNCTEST_ITEM_SIZES_MAX) {
+            facts->item_bytes[at] = fields[i].stride;
+        }
+    }
+}
+
 static synctest_facts facts_of(const synctest_player *player)
 {
     synctest_facts made = player->exchange->facts; /* with what the recording said */
@@ -170,6 +190,7 @@ static synctest_facts facts_of(const synctest_player *player)
     facts->scratch_bytes =
         simulation->scratch_bytes ? simulation->scratch_bytes(&player->config) : 0;
     facts->state_bytes = simulation->state_bytes(&player->config);
+    note_items(player, facts);
     return made;
 }
 

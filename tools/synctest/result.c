@@ -85,8 +85,8 @@ static void add_writes(ls_json *array, const synctest_result *result)
 
 static void add_item(ls_json *json, const synctest_lint_item *item)
 {
-    static const char *const kinds[] = {"call",   "instruction", "static",
-                                        "schema", "library",     "flag"};
+    static const char *const kinds[] = {"call",    "instruction", "static", "schema",
+                                        "library", "flag",        "type"};
     ls_json_text(json, "severity", item->is_error ? "error" : "warning");
     ls_json_text(json, "kind", kinds[item->kind]);
     ls_json_text(json, "name", item->name);

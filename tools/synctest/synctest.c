@@ -6,6 +6,7 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/lint.h"
+#include "lockstep/tools/synctest/lint_types.h"
 #include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/result.h"
 
@@ -327,6 +328,22 @@ static void note_schema(synctest_result *result)
                                                            .instead = ""});
 }
 
+/* A state behind a callback is no block of memory that has a struct. */
+static void lint_types(synctest_result *result)
+{
+    const synctest_facts *facts = &result->facts;
+    size_t items[SYNCTEST_ITEM_SIZES_MAX];
+    uint32_t count = 0;
+    while (count < SYNCTEST_ITEM_SIZES_MAX && facts->item_bytes[count] != 0) {
+        items[count] = (size_t)facts->item_bytes[count];
+        count++;
+    }
+    if (result->has_lint && facts->has_schema) {
+        synctest_lint_types(result->match->sim, (size_t)facts->state_bytes, items, count,
+                            &result->lint);
+    }
+}
+
 static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_console *console)
 {
     uint32_t errors = result->lint.errors;
@@ -377,6 +394,7 @@ static ls_exit_code run_perturbations(const synctest_config *config, synctest_ru
     result->facts = runner->facts;
     result->evidence.is_engine = runner->facts.has_schema == 0;
     note_schema(result);
+    lint_types(result);
     note_words(result, &result->reference);
     if (status == LS_OK && result->has_lint) {
         show_lint(result, console);

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/system_clock.h"
@@ -151,6 +152,20 @@ static uint32_t changing_ms(const apart_runs *runs)
     return runs->config->time_max_ms / CHANGING_SHARE;
 }
 
+/* Those that could be made equal: the code of a plug-in may go by features that it finds out in a
+ * way that nothing here hides. */
+static uint32_t changeable(const apart_runs *runs)
+{
+    ls_plugin_contents file;
+    uint32_t kinds = LS_SURROUNDINGS_ALL;
+    if (runs->config->plugin && ls_plugin_contents_open(runs->config->plugin, &file)) {
+        bool is_open = ls_plugin_contents_open_features(&file) != NULL;
+        kinds &= is_open ? ~LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES) : kinds;
+        ls_plugin_contents_close(&file);
+    }
+    return kinds;
+}
+
 /* One process with everything changed tells most often that nothing of it matters. */
 static void change_surroundings(apart_runs *runs, ls_rerun_figures *figures)
 {
@@ -167,7 +182,7 @@ static void change_surroundings(apart_runs *runs, ls_rerun_figures *figures)
     /* Where several change it only together nothing is told. */
     bool is_told = state_hash == figures->fresh || moved != 0;
     if (is_told && is_same_apart(runs, figures)) {
-        figures->tried = LS_SURROUNDINGS_ALL;
+        figures->tried = changeable(runs) | moved;
         figures->moved = moved;
     }
 }

@@ -12,7 +12,8 @@
 
 typedef struct ls_rerun_apart_config {
     const char *executable;
-    uint8_t *request; /* ls_rerun_pipe_write_request; its surroundings are written over */
+    const char *plugin; /* its file; NULL: the simulation is built in */
+    uint8_t *request;   /* ls_rerun_pipe_write_request; its surroundings are written over */
     size_t request_bytes;
     uint32_t state_bytes;
     uint32_t time_max_ms; /* for all processes; what is not known by then stays unknown */

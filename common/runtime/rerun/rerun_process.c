@@ -203,6 +203,7 @@ static void run_helper(rerun_run *run)
     if (!run->is_single && !is_large(run) && (run->outcome.figures.known & LS_RERUN_FRESH) &&
         spent_ms < run->time_max_ms) {
         const ls_rerun_apart_config apart = {.executable = process->config.executable,
+                                             .plugin = process->config.name,
                                              .request = run->input,
                                              .request_bytes = run->input_bytes,
                                              .state_bytes = run->state_bytes,

@@ -182,6 +182,13 @@ bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match 
 
 /* ---- names ---- */
 
+static ls_plugin_symbol_reader *read_symbol; /* NULL: none */
+
+void ls_rerun_writes_read_symbols_by(ls_plugin_symbol_reader *reader)
+{
+    read_symbol = reader;
+}
+
 static void name_write(const ls_rerun_writes *writes, uint32_t index,
                        const ls_simulation *simulation, const char *plugin,
                        ls_rerun_outcome *outcome)
@@ -201,7 +208,7 @@ static void name_write(const ls_rerun_writes *writes, uint32_t index,
         ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
         return;
     }
-    (void)ls_plugin_statics_name(plugin, address, variable, sizeof variable);
+    (void)ls_plugin_statics_name(plugin, address, read_symbol, variable, sizeof variable);
     ls_text_add(out, "%svariable %s",
                 address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
 }

@@ -1,10 +1,14 @@
 #include "lockstep/tests/lab/bench/memory_match.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"
 
 #include <string.h>
+
+/* Of the queue before a slow link: at least so many, and what the link takes in 32 ms. */
+#define QUEUE_BYTES_MIN ((uint64_t)256 << 10)
 
 typedef struct member {
     ls_memory_match *match;
@@ -43,7 +47,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 static void on_work(void *user, virtual_work work)
 {
     ls_memory_match *match = user;
-    uint64_t now_ns = bench_now_ns();
+    uint64_t now_ns = match->config.counts_processor_time ? bench_processor_ns() : bench_now_ns();
     if (work == VIRTUAL_WORK_AROUND) {
         uint64_t taken_ns = now_ns - match->since_ns;
         taken_ns = taken_ns > match->clock_cost_ns ? taken_ns - match->clock_cost_ns : 0;
@@ -158,6 +162,12 @@ void bench_memory_match_let_in(ls_memory_match *match)
     setup.make_input = make_input;
     setup.player = player;
     setup.frame_hz = match->run->setup.match.sim.tick_rate_hz;
+    if (config->late_mbit_per_s > 0 && index >= config->players - config->late_players) {
+        setup.down.keeps_order = true;
+        setup.down.rate_bps = config->late_mbit_per_s * UINT64_C(1000000);
+        setup.down.bucket_bytes = 1536;
+        setup.down.queue_bytes = LS_MAX(setup.down.rate_bps / 256, QUEUE_BYTES_MIN);
+    }
     setup.session.finds_causes = setup.session.finds_causes && !config->finds_no_causes;
     player->client = virtual_match_add_client(match->run, &setup);
 }
@@ -174,9 +184,13 @@ static ls_match_config host_config(const bench_memory_match_config *config)
         host.sim.players = config->players;
     } else {
         host.sim = bench_pad_config(config->state_bytes, config->players);
+        host.sim.params[1] = config->is_noise;
     }
     host.start_players = config->players - config->late_players;
     host.finds_causes = host.finds_causes && !config->finds_no_causes;
+    if (config->late_mbit_per_s > 0) {
+        host.join_bytes_per_s = LS_BLOB_RATE_MAX;
+    }
     if (config->hash_interval_ticks > 0) {
         host.hash_interval_ticks = config->hash_interval_ticks;
     }

@@ -23,7 +23,10 @@ typedef struct bench_memory_match_config {
     const ls_simulation *simulation; /* with its defaults; NULL: the pad simulation */
     uint32_t late_players;           /* the last so many of `players` come when they are let in */
     uint32_t hash_interval_ticks;    /* 0: every tick */
+    bool is_noise;                   /* all of the pad simulation's state */
+    uint32_t late_mbit_per_s;        /* to those who come late, who get all of it; 0: no limit */
     bool finds_no_causes;            /* no copies of the state */
+    bool counts_processor_time;      /* for ticks so long that two system calls are nothing */
 
     /* Called when the match has done what was due, outside of the timed part, and with what it says
      * has happened; NULL: no call. */

@@ -7,7 +7,8 @@
 
 static const ls_param params[] = {
     LS_PARAM_INTEGER_OF("bytes", "bytes", "size of the state; a multiple of 8", 256,
-                        BENCH_PAD_STATE_BYTES_MIN, 1 << 24),
+                        BENCH_PAD_STATE_BYTES_MIN, 1 << 26),
+    LS_PARAM_INTEGER_OF("noise", "", "1: no half of a word is zero", 0, 0, 1),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -43,6 +44,7 @@ static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
     ls_rng rng = ls_rng_make(config->seed, STREAM);
     for (uint32_t i = 0; i < word_count(config); i++) {
         words[i] = ls_rng_next(&rng);
+        words[i] |= config->params[1] ? (uint64_t)ls_rng_next(&rng) << 32 : 0;
     }
     return LS_OK;
 }
@@ -74,7 +76,7 @@ const ls_simulation *bench_pad_simulation(void)
         .players_max = LS_PLAYERS_MAX,
         .input_bytes_max = BENCH_PAD_INPUT_BYTES,
         .params = params,
-        .param_count = 1,
+        .param_count = sizeof params / sizeof params[0],
         .passes = passes,
         .pass_count = 1,
         .check = check,

@@ -1,5 +1,6 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/lab/bench/memory_match.h"
 #include "lockstep/tests/lab/bench/sections.h"
@@ -14,20 +15,24 @@ enum {
 };
 
 #define TICK_BUDGET_RATIO 1.7
+#define TICK_BUDGET_PERCENT 2.0
+#define TICK_PERCENT_NS (1e9 / RATE_HZ / 100)
 
 typedef struct causes_case {
     const char *what;
     uint32_t state_bytes;                     /* of the pad simulation */
     const ls_simulation *(*simulation)(void); /* or NULL */
     uint32_t predict_ticks;
+    bool is_long; /* a tick: only the time of this thread counts, whatever else runs */
 } causes_case;
 
 /* Few words of the pad simulation change in a tick, and most of the units' state does. */
 static const causes_case causes_cases[] = {
-    {"256 B", 256, NULL, 0},
-    {"1 MiB", 1 << 20, NULL, 0},
-    {"1 MiB predicted", 1 << 20, NULL, 8},
-    {"1.4 MB of units", 0, ls_units_simulation, 0},
+    {"256 B", 256, NULL, 0, false},
+    {"1 MiB", 1 << 20, NULL, 0, true},
+    {"1 MiB predicted", 1 << 20, NULL, 8, true},
+    {"1.4 MB of units", 0, ls_units_simulation, 0, true},
+    {"arena", 0, ls_arena_simulation, 0, true},
 };
 
 typedef struct two_matches {
@@ -45,6 +50,7 @@ static ls_memory_match *create_match(const causes_case *one, bool finds_no_cause
         .seed = 1,
         .simulation = one->simulation ? one->simulation() : NULL,
         .finds_no_causes = finds_no_causes,
+        .counts_processor_time = one->is_long,
     };
     return bench_memory_match_create(&config);
 }
@@ -66,9 +72,24 @@ static tick_times time_ticks(ls_memory_match *match, uint32_t ticks)
     };
 }
 
-static void report_side(bench_report *report, const causes_case *one, const char *side,
-                        const bench_series *with, const bench_series *without)
+/* Of one side: a tick of each round, and what keeping states adds to it. */
+typedef struct side_times {
+    bench_series with;
+    bench_series without;
+    bench_times added;
+} side_times;
+
+static void add_round(side_times *side, double with_ns, double without_ns, double slowdown)
 {
+    bench_series_add(&side->with, with_ns);
+    bench_series_add(&side->without, without_ns);
+    bench_times_add(&side->added, with_ns - without_ns, slowdown);
+}
+
+static void report_side(bench_report *report, const causes_case *one, const char *side,
+                        const side_times *times)
+{
+    const bench_series *with = &times->with, *without = &times->without;
     bench_ratios ratios = {.of_bests = bench_series_min(with) / bench_series_min(without)};
     for (uint32_t i = 0; i < with->count; i++) {
         bench_series_add(&ratios.rounds, with->values[i] / without->values[i]);
@@ -80,27 +101,30 @@ static void report_side(bench_report *report, const causes_case *one, const char
                         has_budget ? BENCH_MOST(TICK_BUDGET_RATIO) : BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s: %s, without", one->what, side);
     bench_report_number(report, name, "ns", bench_series_median(without), BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s: %s, of a tick of 16.7 ms", one->what, side);
+    double added_ns = bench_series_median(&times->added.reference_speed_ns);
+    bench_report_number(report, name, "%", added_ns / TICK_PERCENT_NS,
+                        BENCH_MOST(TICK_BUDGET_PERCENT));
 }
 
 static void time_rounds(const causes_case *one, const two_matches *matches, const bench_plan *plan,
                         bench_report *report)
 {
-    bench_series server[2] = {{0}, {0}};
-    bench_series session[2] = {{0}, {0}};
+    static side_times server, session; /* too big for a stack */
+    server = session = (side_times){0};
     uint32_t ticks = plan->is_smoke ? SMOKE_TICKS : ROUND_TICKS;
     uint32_t rounds = LS_MIN(plan->rounds, ROUNDS_MAX);
     (void)time_ticks(matches->with, plan->is_smoke ? SMOKE_TICKS : WARM_TICKS);
     (void)time_ticks(matches->without, plan->is_smoke ? SMOKE_TICKS : WARM_TICKS);
     for (uint32_t round = 0; round < rounds; round++) {
+        double slowdown = bench_slowdown();
         tick_times with = time_ticks(matches->with, ticks);
         tick_times without = time_ticks(matches->without, ticks);
-        bench_series_add(&server[0], with.server_ns);
-        bench_series_add(&server[1], without.server_ns);
-        bench_series_add(&session[0], with.session_ns);
-        bench_series_add(&session[1], without.session_ns);
+        add_round(&server, with.server_ns, without.server_ns, slowdown);
+        add_round(&session, with.session_ns, without.session_ns, slowdown);
     }
-    report_side(report, one, "match", &server[0], &server[1]);
-    report_side(report, one, "session", &session[0], &session[1]);
+    report_side(report, one, "match", &server);
+    report_side(report, one, "session", &session);
 }
 
 static ls_status measure_times(const causes_case *one, const bench_plan *plan, bench_report *report,

@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 
-/* Joining a running match, in virtual time: the same in every run. Half of the state are random
- * bits, which cannot be compressed, and it goes out at the rate that a match gives a joiner by
- * default. */
+/* Joining a running match, in virtual time: the same in every run. At the rate that a match gives a
+ * joiner by default half of the state are random bits, which cannot be compressed; at the rate of a
+ * link all of them are. */
 
 enum {
     PLAYERS = 4,
@@ -34,6 +34,26 @@ enum {
     LOSSES = sizeof loss_percents / sizeof loss_percents[0],
     SMOKE_STATES = 1,
     SMOKE_BASELINE_TICKS = 60,
+};
+
+/* A join takes four round trips at least, of which two are the handshake's, and what the link takes
+ * for the bytes. */
+typedef struct link_case {
+    uint32_t mib;
+    uint32_t mbit_per_s;
+    uint32_t rtt_ms;
+} link_case;
+
+static const link_case links[] = {
+    {1, 8, 20},     {1, 8, 100},    {1, 100, 20},   {1, 100, 100},   {1, 1000, 20},
+    {1, 1000, 100}, {64, 100, 100}, {64, 1000, 20}, {64, 1000, 100},
+};
+
+enum {
+    LINKS = sizeof links / sizeof links[0],
+    SMOKE_LINKS = 2,
+    LINK_STEPS_PER_TICK = 128,
+    LINK_AGE_TICKS = 90,
 };
 
 typedef struct joining {
@@ -122,12 +142,46 @@ static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
     return status;
 }
 
+static ls_status measure_link(const link_case *given, bench_report *report, ls_text *why)
+{
+    bench_memory_match_config config = {.players = PLAYERS,
+                                        .late_players = 1,
+                                        .state_bytes = given->mib << 20,
+                                        .is_noise = true,
+                                        .delay_ns = given->rtt_ms * LS_NS_PER_MS / 2,
+                                        .late_mbit_per_s = given->mbit_per_s,
+                                        .steps_per_tick = LINK_STEPS_PER_TICK,
+                                        .hash_interval_ticks = RATE_HZ,
+                                        .finds_no_causes = true,
+                                        .watches_latency = true,
+                                        .seed = 1};
+    ls_memory_match *match = bench_memory_match_create(&config);
+    bench_memory_match_run(match, LINK_AGE_TICKS);
+    joining one = {0};
+    ls_status status = let_one_in(match, true, &one, why);
+    bench_memory_match_destroy(match);
+    double sent_ms = (given->mib << 20) / (given->mbit_per_s * 125.0);
+    double least_ms = sent_ms + 4.0 * given->rtt_ms;
+    char name[LS_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%" PRIu32 " MiB, %" PRIu32 " Mbit/s, RTT %" PRIu32 " ms: floor",
+             given->mib, given->mbit_per_s, given->rtt_ms);
+    bench_report_number(report, name, "ms", least_ms, BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%" PRIu32 " MiB, %" PRIu32 " Mbit/s, RTT %" PRIu32 " ms: joins in",
+             given->mib, given->mbit_per_s, given->rtt_ms);
+    bench_report_number(report, name, "ms", (double)one.took_ns / 1e6,
+                        BENCH_MOST(least_ms + 0.2 * sent_ms + 2000.0 / RATE_HZ));
+    return status;
+}
+
 ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     uint32_t states = plan->is_smoke ? SMOKE_STATES : STATES;
     for (uint32_t i = 0; status == LS_OK && i < states * LOSSES; i++) {
         status = measure(i / LOSSES, i % LOSSES, plan, report, why);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < (plan->is_smoke ? SMOKE_LINKS : LINKS); i++) {
+        status = measure_link(&links[i], report, why);
     }
     return status;
 }
