@@ -167,6 +167,8 @@ void cr_asprintf_free(char *text)
 }
 
 static int redirected = -1;
+static int redirected_stream = -1; /* and what it was before, until the test ends */
+static int stream_before = -1;
 
 /* The file goes with the process, and line ends in it are kept. */
 static void redirect(int descriptor)
@@ -177,7 +179,20 @@ static void redirect(int descriptor)
     GetTempFileNameA(folder, "ls", 0, path);
     redirected = _open(path, _O_RDWR | _O_BINARY | _O_TEMPORARY);
     fflush(NULL);
+    redirected_stream = descriptor;
+    stream_before = _dup(descriptor);
     _dup2(redirected, descriptor);
+}
+
+static void end_redirection(void)
+{
+    if (redirected_stream >= 0) {
+        fflush(NULL);
+        _dup2(stream_before, redirected_stream);
+        _close(stream_before);
+        _close(redirected);
+        redirected_stream = -1;
+    }
 }
 
 void cr_redirect_stdout(void)
@@ -226,6 +241,7 @@ static int run_span(pointers tests, size_t first, size_t last, const char *progr
         fclose(file);
         failed_asserts = 0;
         current->test();
+        end_redirection();
         fflush(NULL);
         if (failed_asserts > 0 || current->data->signal != 0) {
             return ENDED_BY_ASSERT;
