@@ -44,7 +44,7 @@ static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
 
 enum {
     CHOSEN_MAX = 2,  /* the client may hear of one too late */
-    LARGE_TIMES = 5, /* as long for a large state */
+    LARGE_TIMES = 8, /* as long for a large state */
 };
 
 /* Nothing more is to be had of states to come. */

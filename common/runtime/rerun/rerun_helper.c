@@ -203,9 +203,12 @@ static uint64_t elapsed_ns(void)
     return ls_clock_now_ns(&clock) - here.began_ns;
 }
 
-static uint32_t left_ms(uint32_t limit_ms)
+/* For other processes to end. Of the time for a large state some is for its states to be left. */
+static uint32_t left_ms(void)
 {
     uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
+    uint32_t limit_ms = here.order.time_max_ms;
+    limit_ms -= is_large() ? limit_ms / SHARE_OF_LARGE : 0;
     return spent_ms < limit_ms ? limit_ms - (uint32_t)spent_ms : 0;
 }
 
@@ -429,10 +432,7 @@ static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_out
     if (is_large()) {
         (void)ls_socket_send_all(apart->channel, "", 1);
     }
-    read_apart(apart,
-               is_waited_for ? LS_MIN(here.order.time_max_ms / 4, left_ms(here.order.time_max_ms))
-                             : 0,
-               &other);
+    read_apart(apart, is_waited_for ? LS_MIN(here.order.time_max_ms / 4, left_ms()) : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
         outcome->figures.apart = compare_apart(&outcome->figures, &other.figures, &other.repeats);
         outcome->figures.known |= LS_RERUN_APART;
@@ -572,11 +572,9 @@ static image_process start_image(void)
     return made;
 }
 
-/* Of a large state some of the time is for what is left to be written. */
 static bool ask_image(const image_process *image, uint8_t task, void *out, size_t size)
 {
-    uint32_t limit_ms = here.order.time_max_ms;
-    uint32_t wait_ms = left_ms(limit_ms - (is_large() ? limit_ms / SHARE_OF_LARGE : 0));
+    uint32_t wait_ms = left_ms();
     return wait_ms > 0 && ls_socket_send_all(image->channel, &task, sizeof task) == LS_OK &&
            ls_socket_receive_all(image->channel, out, size, wait_ms) == LS_OK;
 }

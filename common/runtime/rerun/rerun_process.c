@@ -15,10 +15,11 @@
 #include <string.h>
 
 enum {
-    RUNS_MAX = 64,       /* that run, wait, or have not been released */
-    RUNNING_MAX = 2,     /* at a time */
-    APART_MS_MAX = 1500, /* for the same in other processes */
-    GRACE_MS = 500,      /* for a helper to load the plug-in, and to give out what it has */
+    RUNS_MAX = 64,         /* that run, wait, or have not been released */
+    RUNNING_MAX = 2,       /* at a time */
+    APART_MS_MAX = 1500,   /* for the same in other processes */
+    GRACE_MS = 500,        /* for a helper to start, and to give out what it has */
+    LARGE_GRACE_MS = 2500, /* which is a large state, at the lowest priority */
 };
 
 typedef struct rerun_run {
@@ -80,6 +81,16 @@ static bool copy_left(void *reader, ls_rerun_which which, uint8_t *canonical)
            ls_shared_memory_read(run->input_file, canonical, run->state_bytes, place);
 }
 
+static bool is_large(const rerun_run *run)
+{
+    return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
+}
+
+static uint32_t limit_ms(const rerun_run *run)
+{
+    return run->time_max_ms + (is_large(run) ? LARGE_GRACE_MS : GRACE_MS);
+}
+
 static void read_outcome(rerun_run *run)
 {
     ls_rerun_crash crash;
@@ -96,7 +107,7 @@ static void read_outcome(rerun_run *run)
     } else if (status == LS_OK) {
         describe_crash(&crash, &run->outcome.failure);
     } else if (run->end.is_overdue) {
-        ls_text_set(&run->outcome.failure, "took longer than %u ms", run->time_max_ms + GRACE_MS);
+        ls_text_set(&run->outcome.failure, "took longer than %u ms", limit_ms(run));
     } else {
         ls_text_set(&run->outcome.failure, "its process ended early (%s)",
                     run->end.signal ? ls_crash_signal_text(run->end.signal) : "without an outcome");
@@ -175,11 +186,6 @@ static void end_loan(void *reader, uint32_t ticket)
 
 /* ---- a run, in the thread of its job ---- */
 
-static bool is_large(const rerun_run *run)
-{
-    return run->state_bytes > LS_RERUN_PIPE_SMALL_BYTES;
-}
-
 static void run_helper(rerun_run *run)
 {
     const ls_clock clock = ls_clock_system();
@@ -194,7 +200,7 @@ static void run_helper(rerun_run *run)
         .input_bytes = run->input_bytes,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
-        .time_max_ms = run->time_max_ms + GRACE_MS,
+        .time_max_ms = limit_ms(run),
         .is_stopped = &run->is_stopped,
     };
     run->status = ls_child_process_run(&config, &exchange, &run->end, &run->outcome.failure);
