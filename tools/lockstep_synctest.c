@@ -75,8 +75,10 @@ static const ls_setting_row rows[] = {
      .help = "Say what there is to try, and end"},
     {LS_SETTING_IS_SWITCH, FIELD(is_lint), .flag = "lint", .group = PERTURBATIONS,
      .help = "Look at the file only: calls, machine code, variables, schema"},
-    {LS_SETTING_IS_TEXT, FIELD(against), .flag = "against", .argument = "FILE.so",
-     .group = PERTURBATIONS, .help = "Another build of it, to be compared as well"},
+    {LS_SETTING_IS_TEXT, FIELD(against), .flag = "against", .argument = "FILE.so|\"PROGRAM ...\"",
+     .group = PERTURBATIONS,
+     .help = "Another build of it, to be compared as well; or the words of another build of this "
+             "program, such as \"qemu-aarch64 -L SYSROOT bin/lockstep-synctest\""},
     {LS_SETTING_IS_U32, FIELD(config.patience_ms), .min = 1, .max = PATIENCE_MS_MAX, .unit = 1000,
      .flag = "timeout", .argument = "S", .group = PERTURBATIONS,
      .help = "A run that gets no further for so many seconds has hung"},
@@ -135,6 +137,38 @@ static bool copy_params(const ls_param_options *params, synctest_match *match, l
     return true;
 }
 
+/* One word is a file, and more are a program and its words. */
+static bool read_against(const char *given, char text[SYNCTEST_PATH_BYTES_MAX],
+                         synctest_against *out, ls_text *why)
+{
+    static const char *words[SYNCTEST_PROGRAM_WORDS_MAX + 1];
+    if (!strchr(given, ' ')) {
+        out->file = text;
+        return ls_library_is_file(given)
+                   ? resolve(given, text, why)
+                   : ls_fail(LS_BAD_ARGUMENT, why,
+                             "--against takes the file of another build, as in ./game.so, or "
+                             "\"PROGRAM WORDS\", not '%s'",
+                             given) == LS_OK;
+    }
+    uint32_t count = 0;
+    if (strlen(given) >= SYNCTEST_PATH_BYTES_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--against is too long") == LS_OK;
+    }
+    snprintf(text, SYNCTEST_PATH_BYTES_MAX, "%s", given);
+    for (char *at = text; *at != '\0' && count < SYNCTEST_PROGRAM_WORDS_MAX;) {
+        words[count] = at;
+        at += strcspn(at, " ");
+        count += at > words[count];
+        if (*at != '\0') {
+            *at++ = '\0';
+        }
+    }
+    words[count] = NULL;
+    out->program = words;
+    return count > 0;
+}
+
 static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
     synctest_config *config = &args->config;
@@ -143,17 +177,11 @@ static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
         return false;
     }
-    if (args->against && !ls_library_is_file(args->against)) {
-        ls_text_set(why, "--against takes the file of another build, as in ./game.so, not '%s'",
-                    args->against);
-        return false;
-    }
     if (!copy_params(&args->params, &config->match, why) ||
         !resolve(args->sim, config->match.sim, why) ||
-        (args->against && !resolve(args->against, against, why))) {
+        (args->against && !read_against(args->against, against, &config->against, why))) {
         return false;
     }
-    config->against = args->against ? against : NULL;
     config->is_length_open = config->match.ticks == 0;
     config->match.ticks = config->is_length_open ? DEFAULT_TICKS : config->match.ticks;
     config->match.ticks = args->is_lint ? 1 : config->match.ticks;

@@ -128,6 +128,8 @@ void ls_plugin_contents_needed(const ls_plugin_contents *file, ls_plugin_content
 
 /* ---- code for one processor or another ---- */
 
+#if defined(__x86_64__)
+
 /* Where the address of the code stands in the file; 0: it does not. */
 static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t size)
 {
@@ -144,7 +146,6 @@ static size_t place_of(const ls_plugin_contents *file, uint64_t address, size_t 
     return 0;
 }
 
-#if defined(__x86_64__)
 enum {
     QUESTIONS_MAX = 8,
 };

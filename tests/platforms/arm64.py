@@ -17,6 +17,7 @@ EMULATE = BUILD / "emulate"  # a script of the next line
 EMULATOR = ("qemu-aarch64", "-L", ROOT / "build" / "sysroot-arm64")
 UNIT_SECONDS_MAX = 3600  # of one module, on a machine that does much else
 SHARE_MIN = 0.97
+BUILTINS = ("arena", "rope", "spring", "tumble", "units")
 LEFT_OUT = pathlib.Path(__file__).with_suffix(".txt")
 
 # Adapters whose engine computes otherwise on this processor: plug-in -> the engine's name. Box2D is
@@ -92,6 +93,21 @@ def play_unit_tests():
     return "\n".join(lines)
 
 
+def compare_by_synctest():
+    """Every built-in, tick by tick, by the program here and by that under the emulator."""
+    stages.build("release", "lockstep-synctest")
+    program = ROOT / "build" / "release" / "bin" / "lockstep-synctest"
+    other = " ".join(str(word) for word in (*EMULATOR, BUILD / "bin" / "lockstep-synctest"))
+    compared = []
+    for name in BUILTINS:
+        found = json.loads(run([program, name, "--ticks", "300", "--only", "against", "--against",
+                                other, "--json", "-"]))
+        if found["status"] != "clean" or found["hashes_compared"] != 301:
+            raise Failed(f"{name}: {found}")
+        compared.append(name)
+    return f"301 hashes each of {', '.join(compared)}"
+
+
 def try_packages():
     """Debian packages, of which a program runs from where it was unpacked."""
     printed = run(["nice", ROOT / "tools" / "package" / "build", "--arm64"])
@@ -133,6 +149,7 @@ def play(report):
     report.stage("build", build, needs=["sysroot"])
     report.stage("golden values", compare_golden, needs=["build"])
     report.stage("unit tests", play_unit_tests, needs=["build"])
+    report.stage("synctest", compare_by_synctest, needs=["build"])
     report.stage("match with x86-64", play_match, needs=["build"])
     report.stage("packages", try_packages, needs=["build"])
     for plugin, engine in ENGINES.items():

@@ -2,6 +2,8 @@
  * itself: the test files and Criterion's headers are the same. A process runs one test after
  * another; when a test has ended it, or failed, another process goes on behind that one. */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <fcntl.h>
 #include <io.h>
 #include <process.h>
 #include <signal.h>
@@ -164,6 +166,65 @@ void cr_asprintf_free(char *text)
     free(text);
 }
 
+static int redirected = -1;
+static int redirected_stream = -1; /* and what it was before, until the test ends */
+static int stream_before = -1;
+
+/* The file goes with the process, and line ends in it are kept. */
+static void redirect(int descriptor)
+{
+    char folder[MAX_PATH + 1];
+    char path[MAX_PATH + 1];
+    GetTempPathA(sizeof folder, folder);
+    GetTempFileNameA(folder, "ls", 0, path);
+    redirected = _open(path, _O_RDWR | _O_BINARY | _O_TEMPORARY);
+    fflush(NULL);
+    redirected_stream = descriptor;
+    stream_before = _dup(descriptor);
+    _dup2(redirected, descriptor);
+}
+
+static void end_redirection(void)
+{
+    if (redirected_stream >= 0) {
+        fflush(NULL);
+        _dup2(stream_before, redirected_stream);
+        _close(stream_before);
+        _close(redirected);
+        redirected_stream = -1;
+    }
+}
+
+void cr_redirect_stdout(void)
+{
+    redirect(1);
+}
+
+void cr_redirect_stderr(void)
+{
+    redirect(2);
+}
+
+/* 1 if what was written is the text, as Criterion's macros expect. */
+static int matches_redirected(const char *text)
+{
+    char written[4096];
+    fflush(NULL);
+    _lseek(redirected, 0, SEEK_SET);
+    int length = _read(redirected, written, sizeof written);
+    return length == (int)strlen(text) && memcmp(written, text, (size_t)length) == 0;
+}
+
+int cr_stdout_match_str(const char *text)
+{
+    return matches_redirected(text);
+}
+
+int cr_stderr_match_str(const char *text)
+{
+    return matches_redirected(text);
+}
+
 /* ---- the runner ---- */
 
 /* In the process that runs tests: from this one on to the last one, until one ends it or fails.
@@ -180,6 +241,7 @@ static int run_span(pointers tests, size_t first, size_t last, const char *progr
         fclose(file);
         failed_asserts = 0;
         current->test();
+        end_redirection();
         fflush(NULL);
         if (failed_asserts > 0 || current->data->signal != 0) {
             return ENDED_BY_ASSERT;
@@ -195,7 +257,9 @@ static bool ended_as_expected(const struct criterion_test *test, intptr_t code)
 {
     const struct criterion_test_extra_data *suite = suite_of(test);
     int expected = test->data->signal == 0 && suite ? suite->signal : test->data->signal;
-    return expected == SIGABRT ? code == ENDED_BY_ABORT : code == test->data->exit_code;
+    return expected == SIGABRT   ? code == ENDED_BY_ABORT
+           : expected == SIGSEGV ? code == ENDED_BY_CRASH
+                                 : code == test->data->exit_code;
 }
 
 /* Where the process that was ended had come to. */

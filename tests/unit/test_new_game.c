@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/new/new_game.h"
 
+#include "lockstep/common/system/file.h"
+
 #include "lockstep/common/base/limits.h"
 
 #include <criterion/criterion.h>
@@ -81,7 +83,7 @@ Test(new_game, what_is_there_already_is_left_alone)
 {
     ls_text why = {{0}};
     enter_new_directory();
-    cr_assert_eq(mkdir("tag", 0777), 0);
+    cr_assert(ls_folder_make("tag", false));
     cr_assert_eq(new_game_make("tag", &why), LS_IO);
     cr_expect_not_null(strstr(why.bytes, "there already"), "%s", why.bytes);
     cr_expect_eq(rmdir("tag"), 0, "it is empty as before");

@@ -52,7 +52,7 @@ Test(spectator_table, a_full_table_takes_nobody_and_a_free_row_is_new, .init = o
 
 Test(spectator_table, tables_share_a_pool)
 {
-    uint32_t pool = 3;
+    static uint32_t pool = 3; /* of the suite's table as well, which ends behind this */
     ls_spectator_table other;
     cr_assert_eq(ls_spectator_table_init(&table, 4, &pool, ls_allocator_heap()), LS_OK);
     cr_assert_eq(ls_spectator_table_init(&other, 4, &pool, ls_allocator_heap()), LS_OK);

@@ -1,9 +1,9 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/compare.h"
+
+#include "lockstep/common/system/shared_memory.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     UNITS = 4,
@@ -43,7 +43,7 @@ static const uint8_t *bytes_of(const game_state *state)
 static synctest_trace make_trace(synctest_trace_shape shape)
 {
     synctest_trace trace;
-    int file = memfd_create("trace", 0);
+    int file = ls_shared_memory_make("trace");
     shape.pass_count = PASSES;
     cr_assert_eq(synctest_trace_open(file, shape, &trace), LS_OK);
     return trace;

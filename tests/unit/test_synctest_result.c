@@ -97,8 +97,8 @@ static char *written(ls_status (*write)(const synctest_result *, const char *, l
     int file = mkstemp(path);
     char *text = calloc(1, 65536);
     cr_assert(file >= 0 && text);
-    cr_assert_eq(write(result, path, NULL), LS_OK);
     close(file);
+    cr_assert_eq(write(result, path, NULL), LS_OK);
     file = open(path, O_RDONLY); /* which is another file now */
     cr_assert_gt(read(file, text, 65535), 0);
     close(file);

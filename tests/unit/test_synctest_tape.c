@@ -1,15 +1,15 @@
-#define _GNU_SOURCE
 #include "lockstep/tools/synctest/tape.h"
+
+#include "lockstep/common/system/shared_memory.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static int make_file(void)
 {
-    int file = memfd_create("tape", 0);
+    int file = ls_shared_memory_make("tape");
     cr_assert_geq(file, 0);
     return file;
 }

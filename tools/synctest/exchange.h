@@ -14,6 +14,15 @@
 #define SYNCTEST_PLACE_BYTES_MAX 160u
 #define SYNCTEST_VALUE_BYTES_MAX 96u
 
+/* The match is to come to the same by another build's file, or by another program in the place of
+ * this one, with its words, up to NULL. Both NULL: nothing is compared. */
+typedef struct synctest_against {
+    const char *file;
+    const char *const *program;
+} synctest_against;
+
+#define SYNCTEST_PROGRAM_WORDS_MAX 16u
+
 /* The match to play, as the command line gives it. */
 typedef struct synctest_match {
     char sim[SYNCTEST_PATH_BYTES_MAX]; /* a built-in's name or an absolute path */
@@ -157,6 +166,7 @@ typedef struct synctest_static_writes {
 } synctest_static_writes;
 
 typedef struct synctest_exchange {
+    uint64_t bytes; /* sizeof: a process of another program may have another build of this */
     synctest_match match;
     uint32_t task;         /* synctest_task */
     uint32_t perturbation; /* synctest_perturbation_id */

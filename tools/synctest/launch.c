@@ -11,8 +11,16 @@ enum {
 
 static ls_status start(const synctest_launch *launch, ls_child_process *process)
 {
-    static const char *const arguments[] = {"lockstep-synctest", SYNCTEST_PERTURBED_ARGUMENT, NULL};
-    ls_child_process_config config = {.program = LS_CHILD_THIS_PROGRAM,
+    static const char *const this_program[] = {"lockstep-synctest", NULL};
+    const char *const *words = launch->program ? launch->program : this_program;
+    const char *arguments[SYNCTEST_PROGRAM_WORDS_MAX + 2] = {NULL};
+    size_t count = 0;
+    while (count < SYNCTEST_PROGRAM_WORDS_MAX && words[count]) {
+        arguments[count] = words[count];
+        count++;
+    }
+    arguments[count] = SYNCTEST_PERTURBED_ARGUMENT;
+    ls_child_process_config config = {.program = launch->program ? words[0] : LS_CHILD_THIS_PROGRAM,
                                       .arguments = arguments,
                                       .streams = {0, 0, launch->words},
                                       .descriptor_count = SYNCTEST_FILE_COUNT,

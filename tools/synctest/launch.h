@@ -9,9 +9,10 @@
 typedef struct synctest_launch {
     synctest_exchange *exchange; /* what the process is told, and tells */
     int files[SYNCTEST_FILE_COUNT];
-    int words;            /* a file for what it writes to standard error */
-    uint32_t changes;     /* of the perturbation; nothing for the reference */
-    uint32_t patience_ms; /* without progress, before it is taken for hung */
+    const char *const *program; /* in the place of this one, up to NULL; NULL: this one */
+    int words;                  /* a file for what it writes to standard error */
+    uint32_t changes;           /* of the perturbation; nothing for the reference */
+    uint32_t patience_ms;       /* without progress, before it is taken for hung */
 } synctest_launch;
 
 typedef enum synctest_launch_end {

@@ -9,6 +9,7 @@
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/play_mode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,7 +327,8 @@ int synctest_perturbed_process_run(void)
     }
     synctest_exchange *exchange =
         ls_shared_memory_map(player.files[SYNCTEST_FILE_EXCHANGE], sizeof *exchange);
-    if (!exchange) {
+    if (!exchange || exchange->bytes != sizeof *exchange) {
+        fputs("this lockstep-synctest is of another build than the one that started it\n", stderr);
         return LS_EXIT_ENVIRONMENT;
     }
     player.exchange = exchange;

@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
 }
 
 ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *match,
-                               const char *against, uint32_t patience_ms)
+                               synctest_against against, uint32_t patience_ms)
 {
     *runner = (synctest_runner){.match = *match,
                                 .against = against,
@@ -61,6 +61,7 @@ static ls_status open_launch(const synctest_runner *runner, synctest_launch *lau
         return LS_IO;
     }
     launch->exchange = block;
+    launch->exchange->bytes = sizeof *launch->exchange;
     launch->exchange->match = runner->match;
     launch->exchange->facts = runner->facts;
     for (uint32_t i = 0; i < SYNCTEST_TRIED_JOINS; i++) {
@@ -246,7 +247,8 @@ static const char *reason_to_skip(const synctest_runner *runner,
     if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !synctest_surroundings_can_flush()) {
         return "how this processor flushes denormals is not known";
     }
-    if (perturbation->changes & SYNCTEST_CHANGES_BUILD && !runner->against) {
+    if (perturbation->changes & SYNCTEST_CHANGES_BUILD && !runner->against.file &&
+        !runner->against.program) {
         return "no other build was given (--against)";
     }
     return NULL;
@@ -257,6 +259,7 @@ static ls_status explain(const synctest_runner *runner, synctest_launch *run, sy
 {
     run->exchange->until = out->outcome.tick;
     run->exchange->match = runner->match; /* not the other build */
+    run->program = NULL;
     const synctest_outcome kept = out->outcome;
     ls_status status = send(run, SYNCTEST_TASK_EXPLAIN, SYNCTEST_CHANGES_NOTHING, out);
     out->outcome.kind = kept.kind; /* whatever became of the process that explains */
@@ -275,8 +278,11 @@ static ls_status play_variant(const synctest_runner *runner, synctest_perturbati
     const synctest_perturbation *perturbation = synctest_perturbation_of(id);
     run.exchange->perturbation = id;
     run.exchange->variant = variant;
-    if (perturbation->changes & SYNCTEST_CHANGES_BUILD) {
-        snprintf(run.exchange->match.sim, sizeof run.exchange->match.sim, "%s", runner->against);
+    if (perturbation->changes & SYNCTEST_CHANGES_BUILD && runner->against.file) {
+        snprintf(run.exchange->match.sim, sizeof run.exchange->match.sim, "%s",
+                 runner->against.file);
+    } else if (perturbation->changes & SYNCTEST_CHANGES_BUILD) {
+        run.program = runner->against.program;
     }
     out->variant = variant;
     status = send(&run, SYNCTEST_TASK_PLAY, perturbation->changes, out);

@@ -8,7 +8,7 @@
 
 typedef struct synctest_runner {
     synctest_match match;
-    const char *against; /* the other build's file, or NULL; borrowed */
+    synctest_against against; /* borrowed */
     uint32_t patience_ms;
     synctest_facts facts; /* of the simulation, once recorded */
     int tape;
@@ -31,7 +31,7 @@ typedef struct synctest_finding {
 
 /* IO. The match is copied. */
 ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *match,
-                               const char *against, uint32_t patience_ms);
+                               synctest_against against, uint32_t patience_ms);
 void synctest_runner_close(synctest_runner *runner);
 
 /* Plays and records the reference run. The outcome is SAME when there is something to compare with.

@@ -70,8 +70,9 @@ static ls_status gather_evidence(const synctest_config *config, synctest_result 
     static synctest_lint_report other; /* too big for a stack */
     synctest_evidence *evidence = &result->evidence;
     ls_text why = {{0}};
-    ls_status status = config->against ? synctest_lint_file(config->against, &other, &why) : LS_OK;
-    bool has_other = config->against && status == LS_OK;
+    const char *file = config->against.file;
+    ls_status status = file ? synctest_lint_file(file, &other, &why) : LS_OK;
+    bool has_other = file && status == LS_OK;
     if (status == LS_PLUGIN) {
         ls_log_line(&console->log, LS_LOG_ERROR, "--against: %s", why.bytes);
         return status;

@@ -13,7 +13,7 @@
 
 typedef struct synctest_config {
     synctest_match match;
-    const char *against;    /* another build's file, or NULL */
+    synctest_against against;
     uint32_t perturbations; /* bits */
     uint32_t insisted;      /* bits of those asked for by name: a warning is an error then */
     bool is_length_open;    /* more ticks than the match has are played when there is time */

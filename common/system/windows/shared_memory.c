@@ -50,9 +50,10 @@ int ls_shared_memory_make(const char *name)
 
 void *ls_shared_memory_map(int descriptor, size_t bytes)
 {
-    int64_t size = _filelengthi64(descriptor);
-    return view((HANDLE)_get_osfhandle(descriptor),
-                size > 0 && (uint64_t)size > bytes ? (size_t)size : bytes);
+    int64_t size = descriptor >= 0 ? _filelengthi64(descriptor) : -1;
+    return size < 0 ? NULL
+                    : view((HANDLE)_get_osfhandle(descriptor),
+                           (uint64_t)size > bytes ? (size_t)size : bytes);
 }
 
 static OVERLAPPED place(uint64_t offset)
