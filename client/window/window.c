@@ -1,5 +1,6 @@
 #include "lockstep/client/window/window.h"
 
+#include "lockstep/client/view/canvas_changes.h"
 #include "lockstep/client/window/font_file.h"
 
 #include <SDL2/SDL.h>
@@ -17,8 +18,9 @@ enum {
 struct ls_window {
     const ls_allocator *allocator;
     SDL_Window *window;
-    SDL_Renderer *renderer;
-    SDL_Texture *texture; /* as large as the canvas */
+    SDL_Renderer *renderer; /* of a graphics card; NULL: pictures are copied to the window */
+    SDL_Texture *texture;   /* likewise; as large as the canvas */
+    bool is_shown;          /* what was copied to the window last is still there */
     SDL_GameController *pad;
     uint32_t display_hz;
     ls_canvas canvas;
@@ -128,17 +130,14 @@ static bool can_follow_display(ls_window *window)
 }
 
 /* A graphics card shows pictures when the display is ready for one. Otherwise they are copied. */
-static void open_renderer(ls_window *window, bool follows_display)
+static void open_renderer(ls_window *window)
 {
-    if (follows_display) {
-        window->renderer = SDL_CreateRenderer(window->window, -1,
-                                              SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
-        if (can_follow_display(window)) {
-            return;
-        }
+    window->renderer = SDL_CreateRenderer(window->window, -1,
+                                          SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
+    if (!can_follow_display(window)) {
         SDL_DestroyRenderer(window->renderer);
+        window->renderer = NULL;
     }
-    window->renderer = SDL_CreateRenderer(window->window, -1, SDL_RENDERER_SOFTWARE);
 }
 
 /* Where it finds no screen, SDL takes a driver that shows its windows to nobody, unasked. */
@@ -169,10 +168,10 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     window->window = SDL_CreateWindow(
         config->title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)config->width,
         (int)config->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
-    if (window->window) {
-        open_renderer(window, config->follows_display);
+    if (window->window && config->follows_display) {
+        open_renderer(window);
     }
-    if (!window->renderer) {
+    if (!window->renderer && !SDL_GetWindowSurface(window->window)) {
         return ls_fail(LS_IO, why, "no window can be opened: %s", SDL_GetError());
     }
     return load_fonts(window, TEXT_POINTS, why);
@@ -352,8 +351,12 @@ static bool read_axis(ls_window *window, const SDL_ControllerAxisEvent *axis, ls
     return true;
 }
 
-static bool read_window_change(const SDL_WindowEvent *change, ls_view_event *event)
+static bool read_window_change(ls_window *window, const SDL_WindowEvent *change,
+                               ls_view_event *event)
 {
+    bool is_kept = change->event == SDL_WINDOWEVENT_ENTER ||
+                   change->event == SDL_WINDOWEVENT_LEAVE || change->event == SDL_WINDOWEVENT_MOVED;
+    window->is_shown = window->is_shown && is_kept;
     event->kind = LS_VIEW_EVENT_AWAY;
     return change->event == SDL_WINDOWEVENT_FOCUS_LOST;
 }
@@ -421,7 +424,7 @@ static bool translate(ls_window *window, const SDL_Event *from, ls_view_event *e
     case SDL_MOUSEWHEEL:
         return read_wheel(window, &from->wheel, event);
     case SDL_WINDOWEVENT:
-        return read_window_change(&from->window, event);
+        return read_window_change(window, &from->window, event);
     default:
         return read_pad(window, from, event);
     }
@@ -442,19 +445,35 @@ bool ls_window_next_event(ls_window *window, ls_view_event *event)
 
 static void resize(ls_window *window, uint32_t width, uint32_t height)
 {
-    SDL_Texture *texture = SDL_CreateTexture(window->renderer, SDL_PIXELFORMAT_ARGB8888,
-                                             SDL_TEXTUREACCESS_STREAMING, (int)width, (int)height);
+    SDL_Texture *texture =
+        window->renderer ? SDL_CreateTexture(window->renderer, SDL_PIXELFORMAT_ARGB8888,
+                                             SDL_TEXTUREACCESS_STREAMING, (int)width, (int)height)
+                         : NULL;
     uint32_t *pixels = ls_allocate_array(window->allocator, (size_t)width * height, sizeof *pixels);
-    if (!texture || !pixels) { /* the picture keeps its size and is stretched */
+    if ((window->renderer && !texture) ||
+        !pixels) { /* the picture keeps its size and is stretched */
         SDL_DestroyTexture(texture);
         ls_release(window->allocator, pixels);
         return;
     }
-    SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE);
+    if (texture) {
+        SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE);
+    }
     SDL_DestroyTexture(window->texture);
     ls_release(window->allocator, window->canvas.pixels);
     window->texture = texture;
     window->canvas = (ls_canvas){pixels, width, height};
+}
+
+static void measure(ls_window *window, int *width, int *height)
+{
+    const SDL_Surface *surface = window->renderer ? NULL : SDL_GetWindowSurface(window->window);
+    if (window->renderer) {
+        SDL_GetRendererOutputSize(window->renderer, width, height);
+    } else if (surface) {
+        *width = surface->w;
+        *height = surface->h;
+    }
 }
 
 ls_canvas *ls_window_canvas(ls_window *window)
@@ -462,7 +481,7 @@ ls_canvas *ls_window_canvas(ls_window *window)
     int width = 1;
     int height = 1;
     int units = 1;
-    SDL_GetRendererOutputSize(window->renderer, &width, &height);
+    measure(window, &width, &height);
     SDL_GetWindowSize(window->window, &units, NULL);
     while (width > 1 && height > 1 && (long long)width * height > CANVAS_PIXELS_MAX) {
         width /= 2;
@@ -481,8 +500,66 @@ ls_canvas *ls_window_canvas(ls_window *window)
     return window->canvas.pixels ? &window->canvas : NULL;
 }
 
+static bool has_our_pixels(const SDL_Surface *surface)
+{
+    return surface->format->format == SDL_PIXELFORMAT_RGB888 ||
+           surface->format->format == SDL_PIXELFORMAT_ARGB8888;
+}
+
+/* A picture that is smaller than the window, or a screen with other pixels. */
+static void stretch(const ls_window *window, SDL_Surface *surface)
+{
+    const ls_canvas *canvas = &window->canvas;
+    SDL_Surface *picture = SDL_CreateRGBSurfaceWithFormatFrom(
+        canvas->pixels, (int)canvas->width, (int)canvas->height, 32,
+        (int)(canvas->width * sizeof *canvas->pixels),
+        has_our_pixels(surface) ? surface->format->format : SDL_PIXELFORMAT_RGB888);
+    if (picture && SDL_SoftStretchLinear(picture, NULL, surface, NULL) != 0) {
+        SDL_BlitScaled(picture, NULL, surface, NULL);
+    }
+    SDL_FreeSurface(picture);
+    SDL_UpdateWindowSurface(window->window);
+}
+
+static void copy_changes(ls_window *window, SDL_Surface *surface)
+{
+    ls_canvas_part parts[LS_CANVAS_BANDS_MAX];
+    SDL_Rect places[LS_CANVAS_BANDS_MAX];
+    uint32_t count =
+        ls_canvas_copy_changes(&window->canvas, surface->pixels, (size_t)surface->pitch, parts);
+    for (uint32_t i = 0; i < count; i++) {
+        places[i] =
+            (SDL_Rect){(int)parts[i].x, (int)parts[i].y, (int)parts[i].width, (int)parts[i].height};
+    }
+    if (!window->is_shown) {
+        SDL_UpdateWindowSurface(window->window);
+    } else if (count > 0) {
+        SDL_UpdateWindowSurfaceRects(window->window, places, (int)count);
+    }
+    window->is_shown = true;
+}
+
+static void show_copy(ls_window *window)
+{
+    SDL_Surface *surface = SDL_GetWindowSurface(window->window);
+    if (!surface) {
+        return; /* the window changes its size just now */
+    }
+    bool is_as_large = surface->w == (int)window->canvas.width &&
+                       surface->h == (int)window->canvas.height && has_our_pixels(surface);
+    if (is_as_large) {
+        copy_changes(window, surface);
+    } else {
+        stretch(window, surface);
+    }
+}
+
 void ls_window_show(ls_window *window)
 {
+    if (!window->renderer) {
+        show_copy(window);
+        return;
+    }
     SDL_UpdateTexture(window->texture, NULL, window->canvas.pixels,
                       (int)(window->canvas.width * sizeof *window->canvas.pixels));
     SDL_RenderCopy(window->renderer, window->texture, NULL, NULL);
