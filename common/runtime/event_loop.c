@@ -330,7 +330,7 @@ void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
     if (handle->type == UV_POLL) {
         uv_poll_t *watch = &source->handle.poll;
         failure = is_active ? uv_poll_start(watch, source->events, on_ready) : uv_poll_stop(watch);
-    } else {
+    } else if ((uv_is_active(handle) != 0) != is_active) { /* else its period would begin anew */
         uv_timer_t *timer = &source->handle.timer;
         uv_update_time(&source->loop->uv);
         failure = is_active ? uv_timer_again(timer) : uv_timer_stop(timer);

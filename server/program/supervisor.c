@@ -53,7 +53,6 @@ typedef struct supervisor {
     uint64_t drained_ns;     /* since when; 0: not yet */
     uint64_t leaving_ns;     /* likewise, of leaving */
     ls_loop_source *way_out; /* active while a way out is looked for */
-    bool seeks_way_out;
     uint32_t workers;
     int sockets[LS_SERVICE_WORKERS_MAX];
     char register_path[LS_WORKER_PATH_BYTES_MAX];
@@ -87,14 +86,6 @@ static void notify(const supervisor *self)
     ls_service_notify_alive();
 }
 
-static void look_for_way_out(supervisor *self)
-{
-    if (!self->seeks_way_out) {
-        self->seeks_way_out = true;
-        ls_loop_source_set_active(self->way_out, true);
-    }
-}
-
 static void tend(void *user, uint64_t now_ns)
 {
     supervisor *self = user;
@@ -103,9 +94,7 @@ static void tend(void *user, uint64_t now_ns)
     ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     notify(self);
-    if (ls_room_keeper_view(self->keeper)->is_draining) {
-        look_for_way_out(self);
-    }
+    ls_loop_source_set_active(self->way_out, ls_room_keeper_view(self->keeper)->is_draining);
     ls_console_flush(self->console);
 }
 
@@ -152,7 +141,7 @@ static void on_signal(void *user, uint64_t now_ns)
                 " s are left in their journals, and go on when the service is started again",
                 self->config->service->drain_timeout_s);
     ls_room_keeper_drain(self->keeper);
-    look_for_way_out(self);
+    ls_loop_source_set_active(self->way_out, true);
 }
 
 /* ---- the summary ---- */

@@ -177,12 +177,9 @@ static bool is_resting(const worker *self)
 
 static void note_quiet_looks(worker *self, uint32_t looks)
 {
-    bool was_resting = is_resting(self);
     self->quiet_looks = looks;
-    if (is_resting(self) != was_resting) {
-        ls_loop_source_set_active(self->look, was_resting);
-        ls_worker_rooms_set_resting(self->rooms, !was_resting);
-    }
+    ls_loop_source_set_active(self->look, !is_resting(self));
+    ls_worker_rooms_set_resting(self->rooms, is_resting(self));
 }
 
 /* Somebody comes, or the supervisor wants something: whatever follows is to be seen at once. */

@@ -346,6 +346,23 @@ Test(event_loop, an_inactive_source_calls_nobody)
     close(listening);
 }
 
+static void set_active_again(void *user, uint64_t now_ns)
+{
+    (void)now_ns;
+    ls_loop_source_set_active(user, true);
+}
+
+Test(event_loop, an_active_timer_keeps_its_time_when_it_is_set_active_again)
+{
+    test_counter calls = {.calls_wanted = 1};
+    ls_loop_source *timer = NULL;
+    ls_event_loop_add_timer(loop, 20, (ls_loop_handler){count, &calls}, &timer);
+    ls_event_loop_add_timer(loop, 1, (ls_loop_handler){set_active_again, timer}, NULL);
+    limit_patience();
+    ls_event_loop_run(loop);
+    cr_assert_eq(calls.calls, 1);
+}
+
 static void interrupt(void *user, uint64_t now_ns)
 {
     (void)user;
