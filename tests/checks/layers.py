@@ -47,6 +47,7 @@ MAY_USE = {
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
     "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
+    "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -61,7 +62,9 @@ MAY_USE = {
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
-    "server/program": AROUND | HOST | {"server/rooms", "server/service", "server/control"},
+    "server/program": AROUND
+    | HOST
+    | {"server/rooms", "server/service", "server/control", "protocol/portmap"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
@@ -98,6 +101,8 @@ ADAPTERS = {
         "tests/lab/bench/net_relay.c",
         "tests/lab/bench/plain_client.c",
     ),
+    "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
+    "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
