@@ -425,6 +425,8 @@ static ls_status open_door(server *host, ls_text *why)
                                  .certificate = options->web_certificate,
                                  .certificate_key = options->web_key,
                                  .bind_host = options->hosting.bind_host,
+                                 .has_codes = options->has_web_codes &&
+                                              options->log_format == LS_LOG_FORMAT_TEXT,
                                  .log_format = (uint32_t)options->log_format,
                                  .log = &host->console->log};
     ls_status status = options->web ? ls_door_open(&door, &host->door, why) : LS_OK;
@@ -649,7 +651,11 @@ static void log_listening(const server *host)
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
                      &host->console->log);
     if (host->door) {
-        ls_door_log(host->door);
+        char invite[LS_INVITE_TEXT_BYTES_MAX];
+        const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
+        ls_admission_invite(config->admission, &to, invite, sizeof invite);
+        ls_door_log(host->door, invite, config->admission->sealed.needs_secret);
+        ls_cipher_wipe(invite, sizeof invite);
     }
 }
 

@@ -52,6 +52,8 @@ static const ls_setting_row rows[] = {
              "changes"},
     {LS_SETTING_IS_TEXT, FIELD(web_key), .flag = "web-key", .argument = "FILE", .group = NETWORK,
      .default_text = "", .help = "The certificate's key"},
+    {LS_SETTING_IS_ON_OFF, FIELD(has_web_codes), .flag = "web-code", .argument = "on|off",
+     .group = NETWORK, .help = "Show the link of the page as a QR code on a terminal"},
     {LS_SETTING_IS_TEXT, FIELD(web_port_file), .flag = "web-port-file", .argument = "FILE",
      .group = NETWORK, .default_text = "",
      .help = "Write the port of --web to FILE once it is bound"},
@@ -107,8 +109,8 @@ const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]}
 /* The first option that was given and is of a door for pages; NULL: none. */
 static const char *first_of_door(const ls_server_options *args)
 {
-    static const char *const flags[] = {"web-files", "web-hosts", "web-certificate", "web-key",
-                                        "web-port-file"};
+    static const char *const flags[] = {"web-files", "web-hosts", "web-certificate",
+                                        "web-key",   "web-code",  "web-port-file"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (ls_setting_is_given(&ls_server_settings, args->own_given, flags[i])) {
             return flags[i];
@@ -196,6 +198,7 @@ ls_server_options ls_server_options_default(void)
     return (ls_server_options){.matches = 1,
                                .find_port = LS_DISCOVERY_PORT,
                                .is_found = true,
+                               .has_web_codes = true,
                                .match = ls_match_config_default(ls_builtin_simulation(0)),
                                .hosting = ls_hosting_default(),
                                .rooms_max = LS_MATCHES_MAX,

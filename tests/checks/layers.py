@@ -143,6 +143,7 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "gnutls/abstract.h": ("server/control/tls_files.c",),
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
+    "qrencode.h": ("server/door/page_code.c",),
     "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
