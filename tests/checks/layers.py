@@ -48,6 +48,7 @@ MAY_USE = {
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
     "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
     "protocol/door": {"common/base", "common/system"},
+    "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -66,7 +67,8 @@ MAY_USE = {
     | {"protocol/door", "protocol/sealed", "server/control"},
     "server/program": AROUND
     | HOST
-    | {"protocol/door", "server/rooms", "server/service", "server/control", "server/door"},
+    | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
+    | {"server/door"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
@@ -104,6 +106,8 @@ ADAPTERS = {
         "tests/lab/bench/net_relay.c",
         "tests/lab/bench/plain_client.c",
     ),
+    "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
+    "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
