@@ -37,17 +37,18 @@ static const ls_setting_row rows[] = {
      .group = NETWORK,
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
     {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT", .group = NETWORK,
+     .default_text = "",
      .help =
          "Open a door for browsers there: serve the page to play in, and let it in by HTTP; port "
          "0: one that the system chooses"},
     {LS_SETTING_IS_TEXT, FIELD(web_files), .flag = "web-files", .argument = "DIR", .group = NETWORK,
-     .default_text = "share/lockstep/web of this installation",
+     .default_text = "the file's, or share/lockstep/web",
      .help = "Serve the files of DIR as the page"},
     {LS_SETTING_IS_TEXT, FIELD(web_hosts), .flag = "web-hosts", .argument = "NAME,...",
      .group = NETWORK, .default_text = "",
      .help = "Names by which browsers reach this machine; needed where TLS does not prove them"},
     {LS_SETTING_IS_TEXT, FIELD(web_certificate), .flag = "web-certificate", .argument = "FILE",
-     .group = NETWORK, .default_text = "none: plain HTTP",
+     .group = NETWORK, .default_text = "the file's, or none: plain HTTP",
      .help = "Seal the door with TLS by this certificate in PEM, which is read again when it "
              "changes"},
     {LS_SETTING_IS_TEXT, FIELD(web_key), .flag = "web-key", .argument = "FILE", .group = NETWORK,
@@ -125,11 +126,7 @@ static const char *first_of_door(const ls_server_options *args)
 
 static ls_status check_door(const ls_server_options *args, ls_text *why)
 {
-    if (args->config_path && args->web) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--web is for a server without --config: a service has no door yet");
-    }
-    if (!args->web && first_of_door(args)) {
+    if (!args->web && !args->config_path && first_of_door(args)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --web", first_of_door(args));
     }
     if (!args->web_certificate != !args->web_key) {

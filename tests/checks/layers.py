@@ -60,7 +60,7 @@ MAY_USE = {
     | {"common/system", "common/program", "common/runtime"}
     | {"server/investigation", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
-    "server/service": AROUND | HOST | {"server/rooms"},
+    "server/service": AROUND | HOST | {"protocol/door", "server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
