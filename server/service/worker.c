@@ -7,6 +7,7 @@
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/host/publisher.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
@@ -33,6 +34,7 @@ typedef struct worker {
     ls_json *texts; /* of the settings */
     ls_console *console;
     ls_admission admission;
+    ls_publisher *publisher; /* NULL: it is at no relay */
     ls_worker_rooms *rooms;
     ls_work_mark *mark;
     ls_join_limits *limits;
@@ -388,6 +390,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
                                              .per_address_max = settings->address_connections,
                                              .sealed = self->admission.sealed,
+                                             .around = ls_publisher_wrapper(self->publisher),
                                              .table.matches_max = settings->rooms_max,
                                              .table.players_max = LS_HOST_PLACES_MAX,
                                              .table.at_work = ls_work_mark_place(self->mark)},
@@ -446,13 +449,25 @@ static ls_status add_handlers(worker *self)
     return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
 }
 
+/* Of a service that has no other worker. */
+static ls_status create_publisher(worker *self, ls_text *why)
+{
+    const ls_publisher_config publisher = {.relay = self->settings.relay,
+                                           .key_path = self->settings.relay_key,
+                                           .admission = &self->admission,
+                                           .log = &self->console->log};
+    return publisher.relay ? ls_publisher_create(&publisher, &self->publisher, why) : LS_OK;
+}
+
 static ls_status build(worker *self, ls_text *why)
 {
     ls_status status = open_mark(self, why);
     LS_THEN(status, map_limits(self, why));
     LS_THEN(status, ls_room_directory_create(&self->directory));
+    LS_THEN(status, create_publisher(self, why));
     LS_THEN(status, create_rooms(self, why));
     LS_THEN(status, open_channel(self, why));
+    LS_THEN(status, ls_publisher_attach(self->publisher, loop_of(self)));
     return status == LS_OK ? add_handlers(self) : status;
 }
 
@@ -507,6 +522,7 @@ ls_exit_code ls_worker_run(ls_console *console)
     }
     ls_line_channel_destroy(self->channel);
     ls_worker_rooms_destroy(self->rooms);
+    ls_publisher_destroy(self->publisher);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
     ls_shared_memory_release(self->limits, sizeof *self->limits);

@@ -1,4 +1,4 @@
-#include "lockstep/server/program/publisher.h"
+#include "lockstep/server/host/publisher.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/key_file.h"

@@ -1,7 +1,7 @@
 /* Publisher: keeps a server registered with a relay, and says in the log and in the invite how
  * players come in by it. Called by server.c. */
-#ifndef LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
-#define LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
+#ifndef LOCKSTEP_SERVER_HOST_PUBLISHER_H
+#define LOCKSTEP_SERVER_HOST_PUBLISHER_H
 
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/datagram_socket.h"
