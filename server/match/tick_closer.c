@@ -155,9 +155,10 @@ static void note_late(ls_tick_closer *closer, uint64_t late_ns)
  * could leave in between: clients would take the silence for a lost link. */
 static void note_pace(ls_tick_closer *closer, uint64_t took_ns)
 {
-    bool is_burst = closer->closed_ticks > 1 || (closer->is_in_vain && closer->closed_ticks > 0);
-    closer->is_in_vain = is_burst && took_ns > closer->closed_ticks * closer->match->dt_ns;
-    closer->closed_ticks = 0;
+    if (closer->closed_ticks > 0) {
+        closer->is_in_vain = took_ns > closer->closed_ticks * closer->match->dt_ns;
+        closer->closed_ticks = 0;
+    }
 }
 
 void ls_tick_closer_advance(ls_tick_closer *closer)
@@ -208,7 +209,7 @@ static uint64_t next_waiting_ns(const ls_tick_closer *closer)
 uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 {
     bool is_one_due = closer->is_in_vain && closer->due_ticks > 0 && closer->waiting_ns == 0;
-    uint64_t next_ns = is_one_due ? closer->last_ns : next_due_ns(closer);
+    uint64_t next_ns = is_one_due ? closer->last_ns + 1 : next_due_ns(closer);
     uint64_t waiting_ns = closer->waiting_ns != 0 ? next_waiting_ns(closer) : next_ns;
     return LS_MIN(waiting_ns, next_ns);
 }
