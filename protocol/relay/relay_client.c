@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/socket_layer.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 
 #include <string.h>
@@ -19,8 +20,7 @@
 #define TURN_NS (10 * LS_NS_PER_MS)
 
 enum {
-    OWN_PER_RECEIVE_MAX = 64,
-    CARRIED_BYTES = LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX,
+    PER_TURN_MAX = 64,
     UNHEARD_MAX = 16,
     PLACES_MAX =
         2, /* of the server, that are punched: as the relay says, and as it was heard from */
@@ -35,10 +35,9 @@ typedef enum step {
 } step;
 
 struct ls_relay_client {
-    ls_datagram_socket base;
+    ls_socket_layer layer;
     ls_relay_client_config config;
     const ls_allocator *allocator;
-    ls_datagram_socket *inner;
 
     step step;
     ls_relay_refusal refusal;
@@ -61,46 +60,25 @@ struct ls_relay_client {
     uint64_t punch_ns, punch_until_ns; /* while the relay carries: the next one, and the end */
     uint64_t heard_ns;
     uint32_t unheard; /* datagrams that have left directly since then */
-
-    uint32_t waiting;
-    uint8_t carried[LS_UDP_WAITING_MAX][CARRIED_BYTES];
 };
 
-static const ls_datagram_socket_operations operations;
-
-static ls_relay_client *from_base(ls_datagram_socket *base)
+static ls_relay_client *from_layer(ls_socket_layer *layer)
 {
-    LS_ASSERT(base->operations == &operations);
-    return (ls_relay_client *)base;
-}
-
-static const ls_relay_client *from_const_base(const ls_datagram_socket *base)
-{
-    LS_ASSERT(base->operations == &operations);
-    return (const ls_relay_client *)base;
-}
-
-/* ---- own packets out: never while the transport's wait ---- */
-
-static void send_bytes(ls_relay_client *client, const ls_endpoint *to, const uint8_t *bytes,
-                       size_t size)
-{
-    if (client->waiting == 0) {
-        ls_datagram_socket_send(client->inner, to, bytes, size);
-        (void)ls_datagram_socket_flush(client->inner);
-    }
+    return (ls_relay_client *)layer;
 }
 
 static void send_packet(ls_relay_client *client, const ls_endpoint *to,
                         const ls_relay_packet *packet)
 {
-    uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
-    size_t header = packet->kind == LS_RELAY_PROVE ? LS_RELAY_CARRY_HEADER_BYTES : 0;
-    if (header > 0) {
-        ls_relay_write_carry(bytes, client->flow);
+    uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX];
+    uint8_t whole[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
+    size_t size = ls_relay_packet_write(packet, bytes);
+    if (packet->kind == LS_RELAY_PROVE) {
+        size = ls_relay_write_carry(whole, client->flow, bytes, size);
+        ls_socket_layer_send_own(&client->layer, to, whole, size);
+    } else {
+        ls_socket_layer_send_own(&client->layer, to, bytes, size);
     }
-    size_t size = header + ls_relay_packet_write(packet, bytes + header);
-    send_bytes(client, to, bytes, size);
 }
 
 static void punch(ls_relay_client *client, const ls_endpoint *to, uint8_t is_answer)
@@ -149,7 +127,7 @@ static void tell_way(ls_relay_client *client)
 
 static void finish(ls_relay_client *client, uint64_t now_ns)
 {
-    client->base.has_moved = client->is_ready;
+    client->layer.base.has_moved = client->is_ready;
     if (!client->is_ready) {
         client->is_ready = true;
         client->server = client->is_direct ? client->direct : client->places[0];
@@ -313,7 +291,7 @@ void ls_relay_client_advance(ls_relay_client *client, uint64_t now_ns)
         client->punch_ns = now_ns + PUNCH_ON_PERIOD_NS;
         punch_all(client);
     }
-    if (client->step == STEP_DONE && client->is_direct && client->waiting == 0 &&
+    if (client->step == STEP_DONE && client->is_direct && client->layer.waiting == 0 &&
         client->unheard > UNHEARD_MAX && now_ns > client->heard_ns + SILENCE_NS) {
         client->is_direct = false;
         ask(client, now_ns);
@@ -346,8 +324,9 @@ static void on_relay(ls_relay_client *client, const ls_relay_packet *packet, uin
 }
 
 /* Whether it is for the transport, as which it is made. */
-static bool unwrap(ls_relay_client *client, ls_udp_datagram *came)
+static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
 {
+    ls_relay_client *client = from_layer(layer);
     ls_relay_packet packet;
     uint64_t flow = 0;
     bool is_of_relay = ls_endpoint_is_equal(&came->from, &client->config.relay);
@@ -387,110 +366,39 @@ static bool unwrap(ls_relay_client *client, ls_udp_datagram *came)
     return is_of_server;
 }
 
-static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
-{
-    ls_relay_client *client = from_base(base);
-    for (uint32_t i = 0;; i++) {
-        ls_udp_receipt receipt = ls_datagram_socket_receive(client->inner, out);
-        if (receipt != LS_UDP_RECEIVED || unwrap(client, out)) {
-            return receipt;
-        }
-        if (i >= OWN_PER_RECEIVE_MAX) { /* one that the transport drops */
-            out->size = 0;
-            return receipt;
-        }
-    }
-}
-
 /* ---- packets out ---- */
 
-static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
-                          size_t size)
+static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
 {
-    ls_relay_client *client = from_base(base);
-    LS_ASSERT(client->waiting < LS_UDP_WAITING_MAX && size <= LS_RELAY_CARRIED_BYTES_MAX);
-    uint8_t *whole = client->carried[client->waiting++];
-    (void)to;
+    ls_relay_client *client = from_layer(layer);
     if (client->is_direct) {
         client->unheard++;
-        ls_datagram_socket_send(client->inner, &client->direct, bytes, size);
-        return;
+        going->to = &client->direct;
+    } else {
+        going->to = &client->config.relay;
+        going->size = ls_relay_write_carry(going->room, client->flow, going->bytes, going->size);
+        going->bytes = going->room;
     }
-    ls_relay_write_carry(whole, client->flow);
-    memcpy(whole + LS_RELAY_CARRY_HEADER_BYTES, bytes, size);
-    ls_datagram_socket_send(client->inner, &client->config.relay, whole,
-                            LS_RELAY_CARRY_HEADER_BYTES + size);
-}
-
-static ls_udp_sent flush(ls_datagram_socket *base)
-{
-    ls_relay_client *client = from_base(base);
-    ls_udp_sent sent = ls_datagram_socket_flush(client->inner);
-    client->waiting = 0;
-    return sent;
+    return LS_LAYER_FORWARDED;
 }
 
 /* ---- the socket ---- */
 
-static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
+static void begin_turn(ls_socket_layer *layer, uint64_t now_ns)
 {
-    ls_relay_client *client = from_base(base);
-    ls_datagram_socket_begin_turn(client->inner, now_ns);
-    ls_relay_client_advance(client, now_ns);
+    ls_relay_client_advance(from_layer(layer), now_ns);
 }
 
-static bool has_received(const ls_datagram_socket *base)
+static void on_closed(ls_socket_layer *layer)
 {
-    return ls_datagram_socket_has_received(from_const_base(base)->inner);
-}
-
-/* A hint of use to servers alone. */
-static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
-{
-    (void)base;
-    (void)others;
-    (void)size;
-    return NULL;
-}
-
-/* A socket that listens sends from whichever address leads to the other side. */
-static bool reroute(ls_datagram_socket *base)
-{
-    (void)base;
-    return false;
-}
-
-static int descriptor(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_descriptor(from_const_base(base)->inner);
-}
-
-static uint16_t port(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_port(from_const_base(base)->inner);
-}
-
-static void close_socket(ls_datagram_socket *base)
-{
-    ls_relay_client *client = from_base(base);
+    ls_relay_client *client = from_layer(layer);
     const ls_allocator *allocator = client->allocator;
-    ls_datagram_socket_close(client->inner);
     ls_cipher_wipe(client, sizeof *client);
     ls_release(allocator, client);
 }
 
-static const ls_datagram_socket_operations operations = {
-    .begin_turn = begin_turn,
-    .receive = receive,
-    .has_received = has_received,
-    .coming = coming,
-    .send = send_datagram,
-    .flush = flush,
-    .reroute = reroute,
-    .descriptor = descriptor,
-    .port = port,
-    .close = close_socket,
-};
+static const ls_socket_layer_kind layer_kind = {
+    .begin_turn = begin_turn, .receive = receive, .send = send_datagram, .closed = on_closed};
 
 /* ---- the whole ---- */
 
@@ -502,26 +410,25 @@ ls_status ls_relay_client_create(const ls_relay_client_config *config, ls_datagr
         ls_datagram_socket_close(inner);
         return LS_NO_MEMORY;
     }
-    made->base.operations = &operations;
+    ls_socket_layer_init(&made->layer, &layer_kind, inner);
     made->config = *config;
     made->allocator = allocator;
-    made->inner = inner;
     *out = made;
     return LS_OK;
 }
 
 ls_datagram_socket *ls_relay_client_socket(ls_relay_client *client)
 {
-    return &client->base;
+    return &client->layer.base;
 }
 
 void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns)
 {
     ls_udp_datagram came;
     ls_udp_receipt receipt = LS_UDP_RECEIVED;
-    begin_turn(&client->base, now_ns);
-    for (uint32_t i = 0; i < OWN_PER_RECEIVE_MAX && receipt != LS_UDP_EMPTY; i++) {
-        receipt = receive(&client->base, &came);
+    ls_datagram_socket_begin_turn(&client->layer.base, now_ns);
+    for (uint32_t i = 0; i < PER_TURN_MAX && receipt != LS_UDP_EMPTY; i++) {
+        receipt = ls_datagram_socket_receive(&client->layer.base, &came);
     }
     ls_relay_client_advance(client, now_ns);
 }
@@ -567,7 +474,7 @@ ls_status ls_relay_client_meet(ls_relay_client *client, const ls_clock *clock, l
         now_ns = ls_clock_now_ns(clock);
         ls_relay_client_turn(client, now_ns);
         if (ls_relay_client_state_of(client) == LS_RELAY_CLIENT_MEETING) {
-            (void)ls_socket_await(ls_datagram_socket_descriptor(client->inner), TURN_NS);
+            (void)ls_socket_await(ls_datagram_socket_descriptor(&client->layer.base), TURN_NS);
         }
     } while (ls_relay_client_state_of(client) == LS_RELAY_CLIENT_MEETING && now_ns < until_ns);
     bool is_silence =

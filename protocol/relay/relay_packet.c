@@ -233,10 +233,13 @@ bool ls_relay_read_carry(const uint8_t *bytes, size_t size, uint64_t *flow)
     return true;
 }
 
-void ls_relay_write_carry(uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES], uint64_t flow)
+size_t ls_relay_write_carry(uint8_t *bytes, uint64_t flow, const uint8_t *content, size_t size)
 {
+    LS_ASSERT(size <= LS_RELAY_CARRIED_BYTES_MAX);
     bytes[0] = LS_RELAY_CARRY;
     ls_store_u64(bytes + 1, flow);
+    memcpy(bytes + LS_RELAY_CARRY_HEADER_BYTES, content, size);
+    return LS_RELAY_CARRY_HEADER_BYTES + size;
 }
 
 /* ---- tags ---- */

@@ -79,7 +79,8 @@ bool ls_relay_packet_read(const uint8_t *bytes, size_t size, ls_relay_packet *pa
 
 /* The flow of a CARRY, whose content begins behind LS_RELAY_CARRY_HEADER_BYTES. */
 bool ls_relay_read_carry(const uint8_t *bytes, size_t size, uint64_t *flow);
-void ls_relay_write_carry(uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES], uint64_t flow);
+/* Writes one, LS_RELAY_CARRIED_BYTES_MAX of content at most; returns its size. */
+size_t ls_relay_write_carry(uint8_t *bytes, uint64_t flow, const uint8_t *content, size_t size);
 
 /* Writes the tag of a REGISTER, REGISTERED, KEEP, KEPT or OPEN, which has been written but for it;
  * and whether it is that of the key. */

@@ -68,6 +68,7 @@ MAY_USE = {
     "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/link": PURE | NETWORK | {"common/system", "common/runtime", "client/session"},
     "client/program": AROUND | CLIENT | VIEW | {"client/link"},
+    "client/web": AROUND | CLIENT | VIEW | {"client/link", "client/program"},
     "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
     "tools/liblockstep": AROUND
     | HOST
@@ -139,7 +140,7 @@ ADAPTERS = {
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
     "microhttpd.h": ("server/control/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
-    "zstd.h": ("common/compress/compress.c",),
+    "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
     "SDL2/*": ("client/window/font_file_none.c", "client/window/loudspeaker.c",
                "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),

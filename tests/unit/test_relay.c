@@ -220,10 +220,10 @@ static uint8_t join(const test_server *server, const ls_endpoint *from, uint8_t 
 
 static void carry(const ls_endpoint *from, uint64_t flow, size_t content)
 {
-    uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX] = {0};
-    ls_relay_write_carry(bytes, flow);
-    memset(bytes + LS_RELAY_CARRY_HEADER_BYTES, 0x81, content);
-    give(from, bytes, LS_RELAY_CARRY_HEADER_BYTES + content);
+    uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX];
+    uint8_t carried[LS_RELAY_CARRIED_BYTES_MAX];
+    memset(carried, 0x81, content);
+    give(from, bytes, ls_relay_write_carry(bytes, flow, carried, content));
 }
 
 /* Whether a datagram that is carried came out to there, and nothing else did. */

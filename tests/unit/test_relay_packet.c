@@ -125,9 +125,11 @@ Test(relay_packet, carried_datagrams_have_a_flow_and_a_bounded_content)
 {
     uint8_t bytes[1211] = {0};
     uint64_t flow = 0;
-    ls_relay_write_carry(bytes, UINT64_C(0x1122334455667788));
+    const uint8_t content = 0x81;
+    cr_assert_eq(ls_relay_write_carry(bytes, UINT64_C(0x1122334455667788), &content, 1), 10);
     cr_assert_eq(bytes[0], 0x6a);
     cr_assert_eq(bytes[1], 0x88);
+    cr_assert_eq(bytes[9], 0x81);
     cr_assert_not(ls_relay_read_carry(bytes, 9, &flow));
     cr_assert(ls_relay_read_carry(bytes, 10, &flow));
     cr_assert_eq(flow, UINT64_C(0x1122334455667788));
