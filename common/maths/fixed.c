@@ -78,17 +78,6 @@ static inline int64_t divide_signed(wide n, uint64_t divisor, bool is_negative,
     return is_negative ? -(int64_t)quotient : (int64_t)quotient;
 }
 
-ls_fixed ls_fixed_mul_limbs(ls_fixed a, ls_fixed b)
-{
-    uint64_t a_low = (uint64_t)a & LOW_32, b_low = (uint64_t)b & LOW_32;
-    /* The high limbs carry the sign, extended to 64 bits; all sums wrap as the result does. */
-    uint64_t a_high = ((uint64_t)a >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
-    uint64_t b_high = ((uint64_t)b >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
-    uint64_t rounded = (a_low * b_low + UINT32_C(0x80000000)) >> 32;
-    return ls_signed_from_bits(((a_high * b_high) << 32) + a_high * b_low + a_low * b_high +
-                               rounded);
-}
-
 static wide dividend(ls_fixed a)
 {
     return (wide){ls_magnitude(a) >> 32, ls_magnitude(a) << 32};

@@ -103,8 +103,9 @@ static inline ls_fixed ls_fixed_clamp(ls_fixed a, ls_fixed low, ls_fixed high)
     return a < low ? low : a > high ? high : a;
 }
 
-/* LS_FIXED_PORTABLE builds what a machine without compiler extensions runs, for tests. */
-#if defined(__SIZEOF_INT128__) && !defined(LS_FIXED_PORTABLE)
+/* Where pointers have 32 bits a product of 128 is a call, and takes longer than by limbs.
+ * LS_FIXED_PORTABLE builds what a machine without compiler extensions runs, for tests. */
+#if defined(__SIZEOF_INT128__) && UINTPTR_MAX > UINT32_MAX && !defined(LS_FIXED_PORTABLE)
 #define LS_HAS_INT128 1
 __extension__ typedef __int128 ls_int128;
 __extension__ typedef unsigned __int128 ls_uint128;
@@ -114,7 +115,16 @@ __extension__ typedef unsigned __int128 ls_uint128;
 
 /* By 32-bit limbs, for machines without a 128-bit integer: the same bits as ls_fixed_mul,
  * ls_fixed_div and ls_mul_div, which a test checks; public so that the test can. */
-ls_fixed ls_fixed_mul_limbs(ls_fixed a, ls_fixed b);
+static inline ls_fixed ls_fixed_mul_limbs(ls_fixed a, ls_fixed b)
+{
+    uint64_t a_low = (uint64_t)a & UINT32_MAX, b_low = (uint64_t)b & UINT32_MAX;
+    /* The high limbs carry the sign, extended to 64 bits; all sums wrap as the result does. */
+    uint64_t a_high = ((uint64_t)a >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
+    uint64_t b_high = ((uint64_t)b >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
+    uint64_t rounded = (a_low * b_low + UINT32_C(0x80000000)) >> 32;
+    return ls_signed_from_bits(((a_high * b_high) << 32) + a_high * b_low + a_low * b_high +
+                               rounded);
+}
 ls_fixed ls_fixed_div_limbs(ls_fixed a, ls_fixed b);
 int64_t ls_mul_div_limbs(int64_t a, int64_t b, int64_t c);
 

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/socket_layer.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 
 #include <string.h>
@@ -19,11 +20,11 @@
 #define TURN_NS (10 * LS_NS_PER_MS)
 
 enum {
-    OWN_PER_RECEIVE_MAX = 64,
-    CARRIED_BYTES = LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX,
+    PER_TURN_MAX = 64,
     UNHEARD_MAX = 16,
-    PLACES_MAX =
-        2, /* of the server, that are punched: as the relay says, and as it was heard from */
+    /* Of the server, that are punched: as the relay sees it, as its router leads to it, in its own
+     * network, and as it was heard from. */
+    PLACES_MAX = 4,
 };
 
 typedef enum step {
@@ -35,10 +36,9 @@ typedef enum step {
 } step;
 
 struct ls_relay_client {
-    ls_datagram_socket base;
+    ls_socket_layer layer;
     ls_relay_client_config config;
     const ls_allocator *allocator;
-    ls_datagram_socket *inner;
 
     step step;
     ls_relay_refusal refusal;
@@ -47,10 +47,10 @@ struct ls_relay_client {
     bool has_begun; /* `end_ns` is set */
     uint64_t due_ns, repeat_ns, end_ns;
 
-    uint64_t flow; /* 0: none */
-    ls_endpoint places[PLACES_MAX];
+    uint64_t flow;                  /* 0: none */
+    ls_endpoint host;               /* the server, as the relay sees it */
+    ls_endpoint places[PLACES_MAX]; /* that are reached from where the relay sees the player */
     uint32_t place_count;
-    bool is_alike; /* server and player have addresses of one kind */
     ls_relay_proof proof;
     bool has_server_key;
     uint8_t server_key[LS_CIPHER_KEY_BYTES];
@@ -61,46 +61,25 @@ struct ls_relay_client {
     uint64_t punch_ns, punch_until_ns; /* while the relay carries: the next one, and the end */
     uint64_t heard_ns;
     uint32_t unheard; /* datagrams that have left directly since then */
-
-    uint32_t waiting;
-    uint8_t carried[LS_UDP_WAITING_MAX][CARRIED_BYTES];
 };
 
-static const ls_datagram_socket_operations operations;
-
-static ls_relay_client *from_base(ls_datagram_socket *base)
+static ls_relay_client *from_layer(ls_socket_layer *layer)
 {
-    LS_ASSERT(base->operations == &operations);
-    return (ls_relay_client *)base;
-}
-
-static const ls_relay_client *from_const_base(const ls_datagram_socket *base)
-{
-    LS_ASSERT(base->operations == &operations);
-    return (const ls_relay_client *)base;
-}
-
-/* ---- own packets out: never while the transport's wait ---- */
-
-static void send_bytes(ls_relay_client *client, const ls_endpoint *to, const uint8_t *bytes,
-                       size_t size)
-{
-    if (client->waiting == 0) {
-        ls_datagram_socket_send(client->inner, to, bytes, size);
-        (void)ls_datagram_socket_flush(client->inner);
-    }
+    return (ls_relay_client *)layer;
 }
 
 static void send_packet(ls_relay_client *client, const ls_endpoint *to,
                         const ls_relay_packet *packet)
 {
-    uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
-    size_t header = packet->kind == LS_RELAY_PROVE ? LS_RELAY_CARRY_HEADER_BYTES : 0;
-    if (header > 0) {
-        ls_relay_write_carry(bytes, client->flow);
+    uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX];
+    uint8_t whole[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
+    size_t size = ls_relay_packet_write(packet, bytes);
+    if (packet->kind == LS_RELAY_PROVE) {
+        size = ls_relay_write_carry(whole, client->flow, bytes, size);
+        ls_socket_layer_send_own(&client->layer, to, whole, size);
+    } else {
+        ls_socket_layer_send_own(&client->layer, to, bytes, size);
     }
-    size_t size = header + ls_relay_packet_write(packet, bytes + header);
-    send_bytes(client, to, bytes, size);
 }
 
 static void punch(ls_relay_client *client, const ls_endpoint *to, uint8_t is_answer)
@@ -149,10 +128,10 @@ static void tell_way(ls_relay_client *client)
 
 static void finish(ls_relay_client *client, uint64_t now_ns)
 {
-    client->base.has_moved = client->is_ready;
+    client->layer.base.has_moved = client->is_ready;
     if (!client->is_ready) {
         client->is_ready = true;
-        client->server = client->is_direct ? client->direct : client->places[0];
+        client->server = client->is_direct ? client->direct : client->host;
         client->server.via = client->is_direct ? 0 : 1;
     }
     client->step = STEP_DONE;
@@ -186,6 +165,29 @@ static void on_cookie(ls_relay_client *client, const ls_relay_packet *cookie, ui
     go_to(client, STEP_JOIN, JOIN_NS, now_ns);
 }
 
+static void add_place(ls_relay_client *client, const ls_endpoint *place, const ls_endpoint *own)
+{
+    if (place->port != 0 && ls_endpoint_is_ipv4(place) == ls_endpoint_is_ipv4(own)) {
+        client->places[client->place_count++] = *place;
+    }
+}
+
+/* One in the server's own network is of use to its neighbours alone. */
+static void note_places(ls_relay_client *client, const ls_relay_packet *joined)
+{
+    ls_endpoint outside = joined->host;
+    outside.port = joined->outside_port;
+    client->place_count = 0;
+    add_place(client, &joined->host, &joined->player);
+    if (outside.port != joined->host.port) {
+        add_place(client, &outside, &joined->player);
+    }
+    if (ls_endpoint_is_same_host(&joined->host, &joined->player) &&
+        !ls_endpoint_is_same_host(&joined->host, &joined->local)) {
+        add_place(client, &joined->local, &joined->player);
+    }
+}
+
 static void on_joined(ls_relay_client *client, const ls_relay_packet *joined, uint64_t now_ns)
 {
     if (joined->value != LS_RELAY_GOOD) {
@@ -196,12 +198,11 @@ static void on_joined(ls_relay_client *client, const ls_relay_packet *joined, ui
         return;
     }
     client->flow = joined->number;
-    client->places[0] = joined->host;
-    client->place_count = 1;
-    client->is_alike = ls_endpoint_is_ipv4(&joined->host) == ls_endpoint_is_ipv4(&joined->player);
+    client->host = joined->host;
+    note_places(client, joined);
     if (client->is_ready) {
         finish(client, now_ns);
-    } else if (client->config.avoids_direct || !client->is_alike) {
+    } else if (client->config.avoids_direct || client->place_count == 0) {
         prove(client, now_ns);
     } else {
         go_to(client, STEP_PUNCH, PUNCH_NS, now_ns);
@@ -231,8 +232,8 @@ static void note_place(ls_relay_client *client, const ls_endpoint *from)
             return;
         }
     }
-    client->places[PLACES_MAX - 1] = *from;
-    client->place_count = PLACES_MAX;
+    client->place_count = LS_MIN(client->place_count + 1, PLACES_MAX);
+    client->places[client->place_count - 1] = *from;
     punch(client, from, 0);
 }
 
@@ -258,10 +259,9 @@ static void on_punch(ls_relay_client *client, const ls_endpoint *from,
 
 /* ---- what is due ---- */
 
-/* Not where the relay reaches the two by different kinds of addresses. */
 static void punch_all(ls_relay_client *client)
 {
-    for (uint32_t i = 0; i < client->place_count && client->is_alike; i++) {
+    for (uint32_t i = 0; i < client->place_count; i++) {
         punch(client, &client->places[i], 0);
     }
 }
@@ -313,7 +313,7 @@ void ls_relay_client_advance(ls_relay_client *client, uint64_t now_ns)
         client->punch_ns = now_ns + PUNCH_ON_PERIOD_NS;
         punch_all(client);
     }
-    if (client->step == STEP_DONE && client->is_direct && client->waiting == 0 &&
+    if (client->step == STEP_DONE && client->is_direct && client->layer.waiting == 0 &&
         client->unheard > UNHEARD_MAX && now_ns > client->heard_ns + SILENCE_NS) {
         client->is_direct = false;
         ask(client, now_ns);
@@ -346,8 +346,9 @@ static void on_relay(ls_relay_client *client, const ls_relay_packet *packet, uin
 }
 
 /* Whether it is for the transport, as which it is made. */
-static bool unwrap(ls_relay_client *client, ls_udp_datagram *came)
+static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
 {
+    ls_relay_client *client = from_layer(layer);
     ls_relay_packet packet;
     uint64_t flow = 0;
     bool is_of_relay = ls_endpoint_is_equal(&came->from, &client->config.relay);
@@ -387,110 +388,39 @@ static bool unwrap(ls_relay_client *client, ls_udp_datagram *came)
     return is_of_server;
 }
 
-static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
-{
-    ls_relay_client *client = from_base(base);
-    for (uint32_t i = 0;; i++) {
-        ls_udp_receipt receipt = ls_datagram_socket_receive(client->inner, out);
-        if (receipt != LS_UDP_RECEIVED || unwrap(client, out)) {
-            return receipt;
-        }
-        if (i >= OWN_PER_RECEIVE_MAX) { /* one that the transport drops */
-            out->size = 0;
-            return receipt;
-        }
-    }
-}
-
 /* ---- packets out ---- */
 
-static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
-                          size_t size)
+static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
 {
-    ls_relay_client *client = from_base(base);
-    LS_ASSERT(client->waiting < LS_UDP_WAITING_MAX && size <= LS_RELAY_CARRIED_BYTES_MAX);
-    uint8_t *whole = client->carried[client->waiting++];
-    (void)to;
+    ls_relay_client *client = from_layer(layer);
     if (client->is_direct) {
         client->unheard++;
-        ls_datagram_socket_send(client->inner, &client->direct, bytes, size);
-        return;
+        going->to = &client->direct;
+    } else {
+        going->to = &client->config.relay;
+        going->size = ls_relay_write_carry(going->room, client->flow, going->bytes, going->size);
+        going->bytes = going->room;
     }
-    ls_relay_write_carry(whole, client->flow);
-    memcpy(whole + LS_RELAY_CARRY_HEADER_BYTES, bytes, size);
-    ls_datagram_socket_send(client->inner, &client->config.relay, whole,
-                            LS_RELAY_CARRY_HEADER_BYTES + size);
-}
-
-static ls_udp_sent flush(ls_datagram_socket *base)
-{
-    ls_relay_client *client = from_base(base);
-    ls_udp_sent sent = ls_datagram_socket_flush(client->inner);
-    client->waiting = 0;
-    return sent;
+    return LS_LAYER_FORWARDED;
 }
 
 /* ---- the socket ---- */
 
-static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
+static void begin_turn(ls_socket_layer *layer, uint64_t now_ns)
 {
-    ls_relay_client *client = from_base(base);
-    ls_datagram_socket_begin_turn(client->inner, now_ns);
-    ls_relay_client_advance(client, now_ns);
+    ls_relay_client_advance(from_layer(layer), now_ns);
 }
 
-static bool has_received(const ls_datagram_socket *base)
+static void on_closed(ls_socket_layer *layer)
 {
-    return ls_datagram_socket_has_received(from_const_base(base)->inner);
-}
-
-/* A hint of use to servers alone. */
-static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
-{
-    (void)base;
-    (void)others;
-    (void)size;
-    return NULL;
-}
-
-/* A socket that listens sends from whichever address leads to the other side. */
-static bool reroute(ls_datagram_socket *base)
-{
-    (void)base;
-    return false;
-}
-
-static int descriptor(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_descriptor(from_const_base(base)->inner);
-}
-
-static uint16_t port(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_port(from_const_base(base)->inner);
-}
-
-static void close_socket(ls_datagram_socket *base)
-{
-    ls_relay_client *client = from_base(base);
+    ls_relay_client *client = from_layer(layer);
     const ls_allocator *allocator = client->allocator;
-    ls_datagram_socket_close(client->inner);
     ls_cipher_wipe(client, sizeof *client);
     ls_release(allocator, client);
 }
 
-static const ls_datagram_socket_operations operations = {
-    .begin_turn = begin_turn,
-    .receive = receive,
-    .has_received = has_received,
-    .coming = coming,
-    .send = send_datagram,
-    .flush = flush,
-    .reroute = reroute,
-    .descriptor = descriptor,
-    .port = port,
-    .close = close_socket,
-};
+static const ls_socket_layer_kind layer_kind = {
+    .begin_turn = begin_turn, .receive = receive, .send = send_datagram, .closed = on_closed};
 
 /* ---- the whole ---- */
 
@@ -502,26 +432,25 @@ ls_status ls_relay_client_create(const ls_relay_client_config *config, ls_datagr
         ls_datagram_socket_close(inner);
         return LS_NO_MEMORY;
     }
-    made->base.operations = &operations;
+    ls_socket_layer_init(&made->layer, &layer_kind, inner);
     made->config = *config;
     made->allocator = allocator;
-    made->inner = inner;
     *out = made;
     return LS_OK;
 }
 
 ls_datagram_socket *ls_relay_client_socket(ls_relay_client *client)
 {
-    return &client->base;
+    return &client->layer.base;
 }
 
 void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns)
 {
     ls_udp_datagram came;
     ls_udp_receipt receipt = LS_UDP_RECEIVED;
-    begin_turn(&client->base, now_ns);
-    for (uint32_t i = 0; i < OWN_PER_RECEIVE_MAX && receipt != LS_UDP_EMPTY; i++) {
-        receipt = receive(&client->base, &came);
+    ls_datagram_socket_begin_turn(&client->layer.base, now_ns);
+    for (uint32_t i = 0; i < PER_TURN_MAX && receipt != LS_UDP_EMPTY; i++) {
+        receipt = ls_datagram_socket_receive(&client->layer.base, &came);
     }
     ls_relay_client_advance(client, now_ns);
 }
@@ -567,7 +496,7 @@ ls_status ls_relay_client_meet(ls_relay_client *client, const ls_clock *clock, l
         now_ns = ls_clock_now_ns(clock);
         ls_relay_client_turn(client, now_ns);
         if (ls_relay_client_state_of(client) == LS_RELAY_CLIENT_MEETING) {
-            (void)ls_socket_await(ls_datagram_socket_descriptor(client->inner), TURN_NS);
+            (void)ls_socket_await(ls_datagram_socket_descriptor(&client->layer.base), TURN_NS);
         }
     } while (ls_relay_client_state_of(client) == LS_RELAY_CLIENT_MEETING && now_ns < until_ns);
     bool is_silence =

@@ -61,8 +61,10 @@ typedef struct ls_relay_packet {
     uint64_t number; /* the flow; of REGISTERED, KEEP and KEPT the id */
     uint64_t counter;
     char name[LS_RELAY_NAME_CHARACTERS];
-    ls_endpoint host;   /* the server */
-    ls_endpoint player; /* or of REGISTERED none */
+    ls_endpoint host;      /* the server */
+    ls_endpoint player;    /* or of REGISTERED none */
+    uint16_t outside_port; /* that the server's router leads to it; 0: none */
+    ls_endpoint local;     /* the server in its own network; port 0: not told */
 } ls_relay_packet;
 
 /* Whether a datagram is one of these at all, by its first byte. */
@@ -79,7 +81,8 @@ bool ls_relay_packet_read(const uint8_t *bytes, size_t size, ls_relay_packet *pa
 
 /* The flow of a CARRY, whose content begins behind LS_RELAY_CARRY_HEADER_BYTES. */
 bool ls_relay_read_carry(const uint8_t *bytes, size_t size, uint64_t *flow);
-void ls_relay_write_carry(uint8_t bytes[LS_RELAY_CARRY_HEADER_BYTES], uint64_t flow);
+/* Writes one, LS_RELAY_CARRIED_BYTES_MAX of content at most; returns its size. */
+size_t ls_relay_write_carry(uint8_t *bytes, uint64_t flow, const uint8_t *content, size_t size);
 
 /* Writes the tag of a REGISTER, REGISTERED, KEEP, KEPT or OPEN, which has been written but for it;
  * and whether it is that of the key. */

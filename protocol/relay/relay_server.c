@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/socket_layer.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 
@@ -16,8 +17,6 @@
 enum {
     UNANSWERED_MAX = 3,
     PUNCHES = 5,
-    OWN_PER_RECEIVE_MAX = 64, /* a flood at the relay's side must not hold up the transport */
-    CARRIED_BYTES = LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_CARRIED_BYTES_MAX,
 };
 
 static const ls_rate_limit PROVE_LIMIT = {4 * LS_NS_PER_SECOND, 8};
@@ -32,10 +31,9 @@ typedef struct player {
 } player;
 
 struct ls_relay_server {
-    ls_datagram_socket base;
+    ls_socket_layer layer; /* without a socket beneath until it is given one, and once closed */
     ls_relay_server_config config;
     const ls_allocator *allocator;
-    ls_datagram_socket *inner; /* NULL: not yet, or closed */
     ls_relay_server_state state;
     ls_relay_code code;
 
@@ -48,42 +46,17 @@ struct ls_relay_server {
     uint64_t id;
     uint64_t counter;
     uint32_t unanswered;
-    ls_endpoint own; /* as the relay sees it */
+    ls_endpoint own;     /* as the relay sees it */
+    ls_endpoint outside; /* as its router leads to it; port 0: not at all */
 
     player players[LS_RELAY_SERVER_PLAYERS_MAX];
     ls_rate_use proves;
     ls_rate_use punches;
-
-    uint32_t waiting; /* datagrams until the next flush */
-    uint32_t passed;  /* of those, to the inner socket: of each the number among all */
-    uint8_t numbers[LS_UDP_WAITING_MAX];
-    uint64_t dropped; /* a bit for each that had no place to go */
-    uint8_t carried[LS_UDP_WAITING_MAX][CARRIED_BYTES];
 };
 
-static const ls_datagram_socket_operations operations;
-
-static ls_relay_server *from_base(ls_datagram_socket *base)
+static ls_relay_server *from_layer(ls_socket_layer *layer)
 {
-    LS_ASSERT(base->operations == &operations);
-    return (ls_relay_server *)base;
-}
-
-static const ls_relay_server *from_const_base(const ls_datagram_socket *base)
-{
-    LS_ASSERT(base->operations == &operations);
-    return (const ls_relay_server *)base;
-}
-
-/* ---- own packets out: never while the transport's wait ---- */
-
-static void send_bytes(ls_relay_server *server, const ls_endpoint *to, const uint8_t *bytes,
-                       size_t size)
-{
-    if (server->waiting == 0) {
-        ls_datagram_socket_send(server->inner, to, bytes, size);
-        (void)ls_datagram_socket_flush(server->inner);
-    }
+    return (ls_relay_server *)layer;
 }
 
 static void send_packet(ls_relay_server *server, const ls_endpoint *to,
@@ -99,7 +72,7 @@ static void send_packet(ls_relay_server *server, const ls_endpoint *to,
     } else if (packet->kind == LS_RELAY_KEEP) {
         ls_relay_packet_sign(bytes, server->keys.to_relay);
     }
-    send_bytes(server, to, bytes, size);
+    ls_socket_layer_send_own(&server->layer, to, bytes, size);
 }
 
 /* ---- registering ---- */
@@ -223,7 +196,7 @@ static player *find_player(ls_relay_server *server, uint64_t flow)
 
 static bool is_same_place(const ls_endpoint *a, const ls_endpoint *b)
 {
-    return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;
+    return a->port == b->port && ls_endpoint_is_same_host(a, b);
 }
 
 /* One that comes again has the number that it had, so that its connection knows it. */
@@ -259,6 +232,20 @@ static bool may_be(const ls_relay_server *server, const ls_endpoint *endpoint)
            (!ls_endpoint_is_loopback(endpoint) || ls_endpoint_is_loopback(&server->config.relay));
 }
 
+/* With the places where a player may try to reach this server. The router's is of use where the
+ * relay sees the server at the router's own address: else another router stands between. */
+static void send_opened(ls_relay_server *server, uint64_t flow)
+{
+    ls_relay_packet opened = {
+        .kind = LS_RELAY_OPENED, .number = flow, .local = server->config.local};
+    opened.local.port =
+        ls_endpoint_is_any(&opened.local) ? 0 : ls_datagram_socket_port(&server->layer.base);
+    if (ls_endpoint_is_same_host(&server->outside, &server->own)) {
+        opened.outside_port = server->outside.port;
+    }
+    send_packet(server, &server->config.relay, &opened);
+}
+
 static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64_t now_ns)
 {
     if (open->number == 0 || !may_be(server, &open->player)) {
@@ -275,8 +262,7 @@ static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64
             punch(server, place, now_ns);
         }
     }
-    send_packet(server, &server->config.relay,
-                &(ls_relay_packet){.kind = LS_RELAY_OPENED, .number = open->number});
+    send_opened(server, open->number);
 }
 
 /* A player whose router let this in is answered where it is, which need not be where the relay sees
@@ -293,17 +279,17 @@ static void on_prove(ls_relay_server *server, uint64_t flow, const uint8_t *byte
                      uint64_t now_ns)
 {
     ls_relay_packet prove, proven;
-    uint8_t answer[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
+    uint8_t answer[LS_RELAY_PACKET_BYTES_MAX];
+    uint8_t whole[LS_RELAY_CARRY_HEADER_BYTES + LS_RELAY_PACKET_BYTES_MAX];
     if (!ls_relay_packet_read(bytes, size, &prove) || prove.kind != LS_RELAY_PROVE ||
         !ls_rate_use_spend(&server->proves, &PROVE_LIMIT, now_ns) ||
         !ls_relay_proof_answer(&server->code, flow, &prove, server->config.identity.public_key,
                                &proven)) {
         return;
     }
-    ls_relay_write_carry(answer, flow);
-    size_t whole = LS_RELAY_CARRY_HEADER_BYTES +
-                   ls_relay_packet_write(&proven, answer + LS_RELAY_CARRY_HEADER_BYTES);
-    send_bytes(server, &server->config.relay, answer, whole);
+    ls_socket_layer_send_own(
+        &server->layer, &server->config.relay, whole,
+        ls_relay_write_carry(whole, flow, answer, ls_relay_packet_write(&proven, answer)));
 }
 
 /* ---- packets in ---- */
@@ -346,9 +332,13 @@ static void on_relay(ls_relay_server *server, const ls_udp_datagram *came, uint6
 }
 
 /* Whether it is for the transport, as which it is made. */
-static bool unwrap(ls_relay_server *server, ls_udp_datagram *came)
+static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
 {
+    ls_relay_server *server = from_layer(layer);
     uint64_t flow = 0;
+    if (!ls_relay_is_meant(came->bytes, came->size)) {
+        return true;
+    }
     bool is_of_relay = ls_endpoint_is_equal(&came->from, &server->config.relay);
     if (!is_of_relay || !ls_relay_read_carry(came->bytes, came->size, &flow)) {
         ls_relay_packet packet;
@@ -377,118 +367,36 @@ static bool unwrap(ls_relay_server *server, ls_udp_datagram *came)
     return true;
 }
 
-static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
-{
-    ls_relay_server *server = from_base(base);
-    for (uint32_t i = 0;; i++) {
-        ls_udp_receipt receipt = ls_datagram_socket_receive(server->inner, out);
-        if (receipt != LS_UDP_RECEIVED || !ls_relay_is_meant(out->bytes, out->size) ||
-            unwrap(server, out)) {
-            return receipt;
-        }
-        if (i >= OWN_PER_RECEIVE_MAX) { /* one that the transport drops */
-            out->size = 0;
-            return receipt;
-        }
-    }
-}
-
-/* ---- packets out ---- */
-
-static void send_datagram(ls_datagram_socket *base, const ls_endpoint *to, const uint8_t *bytes,
-                          size_t size)
-{
-    ls_relay_server *server = from_base(base);
-    LS_ASSERT(server->waiting < LS_UDP_WAITING_MAX && size <= LS_RELAY_CARRIED_BYTES_MAX);
-    uint32_t number = server->waiting++;
-    if (to->via != 0) {
-        const player *place = &server->players[(to->via - 1u) % LS_RELAY_SERVER_PLAYERS_MAX];
-        if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, to)) {
-            server->dropped |= UINT64_C(1) << number;
-            return;
-        }
-        uint8_t *whole = server->carried[number];
-        ls_relay_write_carry(whole, place->flow);
-        memcpy(whole + LS_RELAY_CARRY_HEADER_BYTES, bytes, size);
-        bytes = whole;
-        size += LS_RELAY_CARRY_HEADER_BYTES;
-        to = &server->config.relay;
-    }
-    server->numbers[server->passed++] = (uint8_t)number;
-    ls_datagram_socket_send(server->inner, to, bytes, size);
-}
-
-static ls_udp_sent flush(ls_datagram_socket *base)
-{
-    ls_relay_server *server = from_base(base);
-    ls_udp_sent sent = ls_datagram_socket_flush(server->inner);
-    ls_udp_sent all = {.lost = server->dropped, .error = sent.error};
-    for (uint32_t i = 0; sent.lost != 0 && i < server->passed; i++) {
-        all.lost |= (sent.lost >> i & 1u) << server->numbers[i];
-    }
-    server->waiting = 0;
-    server->passed = 0;
-    server->dropped = 0;
-    return all;
-}
-
-/* ---- the socket ---- */
-
-static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
-{
-    ls_datagram_socket_begin_turn(from_base(base)->inner, now_ns);
-}
-
-static bool has_received(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_has_received(from_const_base(base)->inner);
-}
-
-static const uint8_t *coming(const ls_datagram_socket *base, uint32_t others, size_t *size)
+static const uint8_t *peek(const uint8_t *bytes, size_t *size)
 {
     uint64_t flow = 0;
-    const uint8_t *bytes = ls_datagram_socket_coming(from_const_base(base)->inner, others, size);
-    if (bytes && ls_relay_read_carry(bytes, *size, &flow)) {
+    if (ls_relay_read_carry(bytes, *size, &flow)) {
         *size -= LS_RELAY_CARRY_HEADER_BYTES;
         bytes += LS_RELAY_CARRY_HEADER_BYTES;
     }
     return bytes;
 }
 
-static bool reroute(ls_datagram_socket *base)
+/* ---- packets out ---- */
+
+static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
 {
-    return ls_datagram_socket_reroute(from_base(base)->inner);
+    ls_relay_server *server = from_layer(layer);
+    if (going->to->via == 0) {
+        return LS_LAYER_FORWARDED;
+    }
+    const player *place = &server->players[(going->to->via - 1u) % LS_RELAY_SERVER_PLAYERS_MAX];
+    if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, going->to)) {
+        return LS_LAYER_LOST;
+    }
+    going->to = &server->config.relay;
+    going->size = ls_relay_write_carry(going->room, place->flow, going->bytes, going->size);
+    going->bytes = going->room;
+    return LS_LAYER_FORWARDED;
 }
 
-static int descriptor(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_descriptor(from_const_base(base)->inner);
-}
-
-static uint16_t port(const ls_datagram_socket *base)
-{
-    return ls_datagram_socket_port(from_const_base(base)->inner);
-}
-
-static void close_socket(ls_datagram_socket *base)
-{
-    ls_relay_server *server = from_base(base);
-    ls_datagram_socket_close(server->inner);
-    server->inner = NULL;
-}
-
-static const ls_datagram_socket_operations operations = {
-    .begin_turn = begin_turn,
-    .receive = receive,
-    .has_received = has_received,
-    .coming = coming,
-    .send = send_datagram,
-    .flush = flush,
-    .reroute = reroute,
-    .descriptor = descriptor,
-    .port = port,
-    .close = close_socket,
-};
+static const ls_socket_layer_kind layer_kind = {
+    .receive = receive, .peek = peek, .send = send_datagram};
 
 /* ---- the whole ---- */
 
@@ -499,7 +407,6 @@ ls_status ls_relay_server_create(const ls_relay_server_config *config,
     if (!made) {
         return LS_NO_MEMORY;
     }
-    made->base.operations = &operations;
     made->config = *config;
     made->allocator = allocator;
     ls_relay_code_secret(config->identity.private_key, made->code.secret);
@@ -511,7 +418,7 @@ ls_status ls_relay_server_create(const ls_relay_server_config *config,
 void ls_relay_server_destroy(ls_relay_server *server)
 {
     if (server) {
-        LS_ASSERT(!server->inner);
+        LS_ASSERT(!server->layer.inner);
         const ls_allocator *allocator = server->allocator;
         ls_cipher_wipe(server, sizeof *server);
         ls_release(allocator, server);
@@ -520,14 +427,14 @@ void ls_relay_server_destroy(ls_relay_server *server)
 
 ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_socket *inner)
 {
-    LS_ASSERT(!server->inner);
-    server->inner = inner;
-    return &server->base;
+    LS_ASSERT(!server->layer.inner);
+    ls_socket_layer_init(&server->layer, &layer_kind, inner);
+    return &server->layer.base;
 }
 
 void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
 {
-    if (!server->inner) {
+    if (!server->layer.inner) {
         return;
     }
     if (now_ns >= server->due_ns) {
@@ -543,6 +450,11 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
             punch(server, each, now_ns);
         }
     }
+}
+
+void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside)
+{
+    server->outside = *outside;
 }
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server)

@@ -25,6 +25,12 @@ void ls_publisher_destroy(ls_publisher *publisher);
 /* For the server's socket; that of NULL wraps nothing. */
 ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher);
 
+/* Whether the relay runs on this machine, as in trials: no router is in the way. */
+bool ls_publisher_is_local(const ls_publisher *publisher);
+
+/* Where a router leads to the server; all zero: nowhere. */
+void ls_publisher_set_outside(ls_publisher *publisher, const ls_endpoint *outside);
+
 /* From now on the loop drives it; it ends with the loop. NULL is allowed. IO, NO_MEMORY. */
 ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop);
 

@@ -269,6 +269,7 @@ typedef struct server {
     ls_rooms *rooms;
     ls_announcer *announcer; /* NULL: the server is not found */
     ls_publisher *publisher; /* NULL: it is at no relay */
+    ls_port_keeper *ports;   /* NULL: no router is asked */
     bool is_stopping;        /* a signal has come */
 } server;
 
@@ -568,6 +569,44 @@ static void create_announcer(server *host)
     }
 }
 
+/* Players of a relay prove the way before they take it; of an invite it is all that they have. */
+static void on_mapped(void *user, const ls_endpoint *outside)
+{
+    server *host = user;
+    ls_admission *admission = host->config->admission;
+    char place[LS_ENDPOINT_NUMERIC_BYTES];
+    ls_text why = {{0}};
+    if (host->publisher) {
+        ls_publisher_set_outside(host->publisher, outside);
+        return;
+    }
+    if (admission->options.invite_host) {
+        return; /* the operator knows better */
+    }
+    ls_endpoint_format(outside, place);
+    place[strcspn(place, ":")] = '\0'; /* one of IPv4 */
+    ls_admission_publish(admission, place, outside->port);
+    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
+    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+    ls_admission_log(admission, port, &host->console->log);
+}
+
+static ls_status begin_mapping(server *host)
+{
+    bool is_told = ls_setting_is_given(&ls_server_settings, host->options->own_given, "map-port");
+    if (host->publisher && ls_publisher_is_local(host->publisher) && !is_told) {
+        ls_port_keeper_destroy(host->ports);
+        host->ports = NULL;
+    }
+    const ls_port_keeper_site site = {.loop = loop_of(host),
+                                      .port = ls_host_port(ls_rooms_host(host->rooms)),
+                                      .on_mapped = on_mapped,
+                                      .user = host};
+    return ls_port_keeper_attach(host->ports, &site);
+}
+
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->options->output.json_path;
@@ -576,6 +615,7 @@ static ls_status build(server *host, ls_text *why)
     LS_THEN(status, open_rooms(host, why));
     LS_THEN(status, add_handlers(host));
     LS_THEN(status, ls_publisher_attach(host->publisher, loop_of(host)));
+    LS_THEN(status, begin_mapping(host));
     if (status == LS_OK) {
         create_announcer(host);
     }
@@ -601,7 +641,8 @@ static void log_listening(const server *host)
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
 {
-    server host = {.config = config, .options = config->options, .console = console};
+    server host = {
+        .config = config, .options = config->options, .console = console, .ports = config->ports};
     ls_text why = {{0}};
     ls_status status = build(&host, &why);
     ls_exit_code code = ls_exit_report(&console->log, status, &why);
@@ -614,6 +655,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     }
     ls_room_game_detach(config->game);
     announcer_destroy(host.announcer);
+    ls_port_keeper_destroy(host.ports);
     ls_rooms_destroy(host.rooms);
     ls_publisher_destroy(host.publisher);
     return code;

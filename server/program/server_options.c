@@ -36,6 +36,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(publish_key_path), .flag = "publish-key", .argument = "FILE",
      .group = NETWORK,
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
+    {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
+     .group = NETWORK, .default_text = "on with --publish",
+     .help = "Have the router of this network lead a port to this server, by NAT-PMP or UPnP, and "
+             "take it back at the end"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",
@@ -110,6 +114,12 @@ static const char *first_of_service(const ls_server_options *args)
     return NULL;
 }
 
+bool ls_server_options_may_map(const ls_server_options *options)
+{
+    bool is_told = ls_setting_is_given(&ls_server_settings, options->own_given, "map-port");
+    return is_told ? options->maps_port : options->publish != NULL;
+}
+
 ls_status ls_server_options_check(void *user, ls_text *why)
 {
     const ls_server_options *args = user;
@@ -122,6 +132,9 @@ ls_status ls_server_options_check(void *user, ls_text *why)
     }
     if (args->config_path && args->publish) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--publish is for a server without --config");
+    }
+    if (args->config_path && args->maps_port) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--map-port is for a server without --config");
     }
     if (args->publish_key_path && !args->publish) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--publish-key needs --publish");

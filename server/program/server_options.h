@@ -16,6 +16,7 @@ typedef struct ls_server_options {
     uint32_t matches, find_port;
     bool is_found;
     const char *publish, *publish_key_path;   /* HOST[:PORT] of a relay, and the file of its key */
+    bool maps_port;                           /* asked for; see ls_server_options_may_map */
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */
     const char *plugin_dir, *http_bind, *http_token_file;
@@ -34,6 +35,9 @@ typedef struct ls_server_options {
 extern const ls_setting_table ls_server_settings; /* of ls_server_options */
 
 ls_server_options ls_server_options_default(void);
+
+/* Whether a router is to be asked for a port, with --publish unless it says no. */
+bool ls_server_options_may_map(const ls_server_options *options);
 
 /* Whether options fit together, for ls_command_line.check. BAD_ARGUMENT. */
 ls_status ls_server_options_check(void *options, ls_text *why);

@@ -47,6 +47,7 @@ MAY_USE = {
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
     "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
+    "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -61,13 +62,16 @@ MAY_USE = {
     "server/service": AROUND | HOST | {"server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
-    "server/program": AROUND | HOST | {"server/rooms", "server/service", "server/control"},
+    "server/program": AROUND
+    | HOST
+    | {"server/rooms", "server/service", "server/control", "protocol/portmap"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
     "client/link": PURE | NETWORK | {"common/system", "common/runtime", "client/session"},
     "client/program": AROUND | CLIENT | VIEW | {"client/link"},
+    "client/web": AROUND | CLIENT | VIEW | {"client/link", "client/program"},
     "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},
     "tools/liblockstep": AROUND
     | HOST
@@ -98,6 +102,8 @@ ADAPTERS = {
         "tests/lab/bench/net_relay.c",
         "tests/lab/bench/plain_client.c",
     ),
+    "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
+    "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
@@ -139,7 +145,7 @@ ADAPTERS = {
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
     "microhttpd.h": ("server/control/http_listener.c",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
-    "zstd.h": ("common/compress/compress.c",),
+    "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
     "SDL2/*": ("client/window/font_file_none.c", "client/window/loudspeaker.c",
                "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
