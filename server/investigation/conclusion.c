@@ -255,7 +255,8 @@ static void judge_conduct(const ls_investigations *all, const ls_investigation *
                          client->figures.live != 0 &&
                          client->figures.live != investigation->client_hash;
     *verdict = (ls_desync_verdict){.culprit = LS_DESYNC_CULPRIT_CLIENT};
-    if (!investigation->has_answered && investigation->is_overdue) {
+    if (!investigation->has_answered && investigation->is_overdue &&
+        !investigation->is_client_gone) {
         verdict->kind = LS_DESYNC_CLASS_SILENT;
         ls_text_set(&verdict->why, "%s: nothing came of what it was asked about its state",
                     ls_desync_class_text(verdict->kind));
