@@ -121,7 +121,7 @@ def join(folder, started, home, server, words):
 
 
 def play(folder, homes, started):
-    routers.start_relay(folder, started)
+    routers.start_relays(folder, started)
     start_router(folder, started, "ra", 1, "yes")
     start_router(folder, started, "rb", 2, "no")
     liar = routers.Started(folder, "liar", "rc", sys.executable, "-c", LIAR)
@@ -147,7 +147,7 @@ def play(folder, homes, started):
     if "UPnP" not in alone.wait_for(f"the router leads UDP port {routers.WORLD}.11:"):
         alone.fail("not by UPnP")
     wait_until(lambda: f"{routers.WORLD}.11" in invite.read_text(encoding="utf-8"), "the invite")
-    second = join(folder, started, "relay", alone, invite.read_text(encoding="utf-8").strip())
+    second = join(folder, started, "relay2", alone, invite.read_text(encoding="utf-8").strip())
 
     killed.process.kill()
     wait_until(lambda: len(ports_of("ra")) == 1, "the port of a server that was killed")
