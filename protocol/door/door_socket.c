@@ -1,0 +1,69 @@
+#include "lockstep/protocol/door/door_socket.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/cipher.h"
+#include "lockstep/common/system/socket_layer.h"
+
+#include <string.h>
+
+struct ls_door_socket {
+    ls_socket_layer layer;
+    ls_door_link link;
+    const ls_allocator *allocator;
+};
+
+_Static_assert(LS_DOOR_CARRIED_BYTES_MAX + LS_DOOR_CARRY_BYTES <= LS_UDP_DATAGRAM_BYTES_MAX,
+               "a datagram of ours");
+
+/* The transport drops whatever comes from the door's place and was not carried by it. */
+static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
+{
+    const ls_door_socket *door = (const ls_door_socket *)layer;
+    if (ls_endpoint_is_equal(&came->from, &door->link.door)) {
+        (void)ls_door_carry_take(came->bytes, &came->size, door->link.secret, &came->from);
+    }
+    return true;
+}
+
+static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
+{
+    const ls_door_socket *door = (const ls_door_socket *)layer;
+    if (going->to->via >= LS_DOOR_VIA_FIRST) {
+        LS_ASSERT(going->size <= LS_DOOR_CARRIED_BYTES_MAX);
+        memcpy(going->room, going->bytes, going->size);
+        going->size = ls_door_carry_add(going->room, going->size, going->to, door->link.secret);
+        going->bytes = going->room;
+        going->to = &door->link.door;
+    }
+    return LS_LAYER_FORWARDED;
+}
+
+static const ls_socket_layer_kind kind = {.receive = receive, .send = send_datagram};
+
+ls_status ls_door_socket_create(const ls_door_link *link, const ls_allocator *allocator,
+                                ls_door_socket **out)
+{
+    ls_door_socket *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->link = *link;
+    made->allocator = allocator;
+    *out = made;
+    return LS_OK;
+}
+
+void ls_door_socket_destroy(ls_door_socket *door)
+{
+    if (door) {
+        LS_ASSERT(!door->layer.inner);
+        ls_cipher_wipe(&door->link, sizeof door->link);
+        ls_release(door->allocator, door);
+    }
+}
+
+ls_datagram_socket *ls_door_socket_around(ls_door_socket *door, ls_datagram_socket *inner)
+{
+    ls_socket_layer_init(&door->layer, &kind, inner);
+    return &door->layer.base;
+}
