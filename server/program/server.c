@@ -12,8 +12,8 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/door/door_process.h"
 #include "lockstep/server/host/host.h"
-#include "lockstep/server/match/match.h"
 #include "lockstep/server/host/publisher.h"
+#include "lockstep/server/match/match.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/rooms.h"
 
