@@ -18,7 +18,7 @@ typedef struct ls_endpoint {
     /* As struct in6_addr holds it; one of IPv4 is mapped into IPv6 (::ffff:192.0.2.1). */
     uint8_t address[LS_ENDPOINT_ADDRESS_BYTES];
     uint16_t port; /* in the machine's byte order */
-    uint16_t via; /* 0: reached directly; else by a relay (protocol/relay), which gave the number */
+    uint16_t via;  /* 0: reached directly; else by protocol/relay or /door, which gave the number */
 } ls_endpoint;
 
 /* An IPv4 address in network byte order, as struct in_addr holds it; 0 for one of IPv6. */

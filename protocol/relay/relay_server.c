@@ -382,10 +382,10 @@ static const uint8_t *peek(const uint8_t *bytes, size_t *size)
 static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
 {
     ls_relay_server *server = from_layer(layer);
-    if (going->to->via == 0) {
+    if (going->to->via == 0 || going->to->via > LS_RELAY_SERVER_PLAYERS_MAX) { /* no relay's */
         return LS_LAYER_FORWARDED;
     }
-    const player *place = &server->players[(going->to->via - 1u) % LS_RELAY_SERVER_PLAYERS_MAX];
+    const player *place = &server->players[going->to->via - 1u];
     if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, going->to)) {
         return LS_LAYER_LOST;
     }

@@ -5,6 +5,7 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/heap.h"
+#include "lockstep/server/door/door_program.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
@@ -151,6 +152,7 @@ int main(int argc, char **argv)
     ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
     ls_exit_code code = args.is_worker     ? ls_worker_run(&console)
+                        : args.is_door     ? ls_door_program_run(&console)
                         : args.config_path ? ls_service_program_run(&args, &console)
                                            : run(&args, &console);
     ls_console_deinit(&console);
