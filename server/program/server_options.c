@@ -38,8 +38,8 @@ static const ls_setting_row rows[] = {
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
     {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
      .group = NETWORK, .default_text = "on with --publish",
-     .help = "Have the router of this network lead a port to this server, by NAT-PMP or UPnP, and "
-             "take it back at the end"},
+     .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
+             "and take it back at the end"},
     {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT", .group = NETWORK,
      .help =
          "Open a door for browsers there: serve the page to play in, and let it in by HTTP; port "
