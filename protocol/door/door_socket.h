@@ -15,6 +15,12 @@ typedef struct ls_door_link {
     uint8_t secret[LS_DOOR_SECRET_BYTES];
 } ls_door_link;
 
+/* As text for another process of the server: it has the secret. */
+#define LS_DOOR_LINK_BYTES 80u
+void ls_door_link_write(const ls_door_link *link, char text[LS_DOOR_LINK_BYTES]);
+/* MALFORMED. */
+ls_status ls_door_link_read(const char *text, ls_door_link *out);
+
 typedef struct ls_door_socket ls_door_socket;
 
 /* The link is copied. NO_MEMORY. */
@@ -23,7 +29,7 @@ ls_status ls_door_socket_create(const ls_door_link *link, const ls_allocator *al
 /* After the socket was closed; wipes its secret. NULL is allowed. */
 void ls_door_socket_destroy(ls_door_socket *door);
 
-/* The socket for a transport, once; takes the one that it stands on. */
+/* The socket for a transport, once; takes the one that it stands on, and returns it for NULL. */
 ls_datagram_socket *ls_door_socket_around(ls_door_socket *door, ls_datagram_socket *inner);
 
 #endif

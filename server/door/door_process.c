@@ -9,9 +9,12 @@
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/common/system/tty.h"
 #include "lockstep/common/system/udp_socket.h"
+#include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/door/door_page.h"
+#include "lockstep/server/door/page_code.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +28,7 @@ enum {
 
 struct ls_door {
     const ls_log *log;
+    bool has_codes;
     ls_door_link link;
     ls_endpoint bound;
     int datagrams; /* descriptors of the door's process */
@@ -246,7 +250,11 @@ ls_status ls_door_open(const ls_door_config *config, ls_door **out, ls_text *why
     if (!made) {
         return LS_NO_MEMORY;
     }
-    *made = (ls_door){.log = config->log, .datagrams = -1, .listening = -1, .page_descriptor = -1};
+    *made = (ls_door){.log = config->log,
+                      .has_codes = config->has_codes,
+                      .datagrams = -1,
+                      .listening = -1,
+                      .page_descriptor = -1};
     ls_status status = open_all(made, config, why);
     if (status != LS_OK) {
         ls_door_close(made);
@@ -292,12 +300,64 @@ bool ls_door_is_sealed(const ls_door *door)
     return door->page->certificate[0] != '\0';
 }
 
-void ls_door_log(const ls_door *door)
+/* A host that browsers reach: a name of this machine, the address that the door listens on, or
+ * where the invite leads. */
+static void choose_host(const ls_door *door, const char *invite, char out[LS_INVITE_HOST_BYTES_MAX])
 {
-    char place[LS_ENDPOINT_NUMERIC_BYTES];
-    ls_endpoint_format(&door->bound, place);
-    ls_log_line(door->log, LS_LOG_INFO, "pages to play in: http%s://%s/play",
-                ls_door_is_sealed(door) ? "s" : "", place);
+    const char *names = door->page->hosts + strspn(door->page->hosts, ", \t");
+    ls_invite read;
+    ls_endpoint own = door->bound;
+    bool is_known = !ls_endpoint_is_any(&own);
+    if (names[0] != '\0') {
+        snprintf(out, LS_INVITE_HOST_BYTES_MAX, "%.*s", (int)strcspn(names, ", \t"), names);
+        return;
+    }
+    if (!is_known && ls_invite_parse(invite, &read, NULL) == LS_OK) {
+        bool is_direct = strchr(read.host, '@') == NULL;
+        snprintf(out, LS_INVITE_HOST_BYTES_MAX, "%s", is_direct ? read.host : "");
+        ls_cipher_wipe(&read, sizeof read);
+        if (is_direct) {
+            return;
+        }
+    }
+    char text[LS_ENDPOINT_NUMERIC_BYTES] = "localhost:";
+    if (is_known || ls_udp_own_address(&own)) {
+        ls_endpoint_format(&own, text);
+    }
+    bool has_brackets = text[0] == '[';
+    snprintf(out, LS_INVITE_HOST_BYTES_MAX, "%.*s",
+             (int)strcspn(text + has_brackets, has_brackets ? "]" : ":"), text + has_brackets);
+}
+
+void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAGE_LINK_BYTES_MAX])
+{
+    char host[LS_INVITE_HOST_BYTES_MAX];
+    choose_host(door, invite, host);
+    const ls_page_link link = {.is_sealed = ls_door_is_sealed(door),
+                               .host = host,
+                               .port = door->bound.port,
+                               .invite = invite};
+    ls_page_link_write(&link, out);
+}
+
+static void log_code_line(void *user, const char *text)
+{
+    const ls_door *door = user;
+    ls_log_line(door->log, LS_LOG_INFO, "%s", text);
+}
+
+void ls_door_log(const ls_door *door, const char *invite, bool has_secret)
+{
+    char text[LS_PAGE_LINK_BYTES_MAX];
+    bool is_terminal = ls_tty_is(LS_TTY_ERRORS);
+    bool is_hidden = has_secret && !is_terminal;
+    ls_door_write_link(door, is_hidden ? "" : invite, text);
+    ls_log_line(door->log, LS_LOG_INFO, "play in a browser: %s%s", text,
+                is_hidden ? "#INVITE, with the invite, which has a secret" : "");
+    if (is_terminal && door->has_codes) {
+        (void)ls_page_code_draw(text, log_code_line, (void *)(uintptr_t)door);
+    }
+    ls_cipher_wipe(text, sizeof text);
 }
 
 static uint64_t read_counter(const atomic_uint_fast64_t *counter)

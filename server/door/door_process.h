@@ -8,6 +8,7 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/door/door_socket.h"
+#include "lockstep/server/door/page_link.h"
 
 typedef struct ls_door_config {
     const char *place; /* ADDRESS:PORT to listen on */
@@ -15,6 +16,7 @@ typedef struct ls_door_config {
     const char *hosts; /* names of this machine, parted by blanks or commas; NULL: none */
     const char *certificate, *certificate_key; /* of TLS; NULL: none */
     const char *bind_host;                     /* that the server listens on */
+    bool has_codes;                            /* for phones, on a terminal */
     uint32_t log_format;                       /* an ls_log_format */
     const ls_log *log;                         /* outlives the door */
 } ls_door_config;
@@ -38,8 +40,12 @@ ls_status ls_door_start(ls_door *door, uint16_t server_port, ls_event_loop *loop
 ls_endpoint ls_door_endpoint(const ls_door *door);
 bool ls_door_is_sealed(const ls_door *door);
 
-/* Says where it is. */
-void ls_door_log(const ls_door *door);
+/* The address of the page, for players who come by this invite; "": they need none. */
+void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAGE_LINK_BYTES_MAX]);
+
+/* Says how players get in; on a terminal with a code for phones, where the door has them. A link
+ * with a secret is for the person at the terminal and for no log. */
+void ls_door_log(const ls_door *door, const char *invite, bool has_secret);
 
 /* Its counts so far. */
 typedef struct ls_door_counts {

@@ -426,6 +426,8 @@ static ls_status open_door(server *host, ls_text *why)
                                  .certificate = options->web_certificate,
                                  .certificate_key = options->web_key,
                                  .bind_host = options->hosting.bind_host,
+                                 .has_codes = options->has_web_codes &&
+                                              options->log_format == LS_LOG_FORMAT_TEXT,
                                  .log_format = (uint32_t)options->log_format,
                                  .log = &host->console->log};
     ls_status status = options->web ? ls_door_open(&door, &host->door, why) : LS_OK;
@@ -440,11 +442,8 @@ static ls_status open_door(server *host, ls_text *why)
 static ls_datagram_socket *wrap_socket(void *user, ls_datagram_socket *inner)
 {
     const server *host = user;
-    ls_socket_wrapper published = ls_publisher_wrapper(host->publisher);
-    if (host->door_socket) {
-        inner = ls_door_socket_around(host->door_socket, inner);
-    }
-    return published.wrap ? published.wrap(published.user, inner) : inner;
+    inner = ls_door_socket_around(host->door_socket, inner);
+    return ls_publisher_socket_around(host->publisher, inner);
 }
 
 static ls_status create_rooms(server *host, ls_text *why)
@@ -606,6 +605,19 @@ static void create_announcer(server *host)
     }
 }
 
+static ls_status start_door(server *host, ls_text *why)
+{
+    const char *port_file = host->options->web_port_file;
+    if (!host->door) {
+        return LS_OK;
+    }
+    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
+    ls_status status = ls_door_start(host->door, port, loop_of(host), why);
+    return status == LS_OK && port_file
+               ? ls_output_write_port(port_file, ls_door_endpoint(host->door).port, why)
+               : status;
+}
+
 /* Players of a relay prove the way before they take it; of an invite it is all that they have. */
 static void on_mapped(void *user, const ls_endpoint *outside)
 {
@@ -644,19 +656,6 @@ static ls_status begin_mapping(server *host)
     return ls_port_keeper_attach(host->ports, &site);
 }
 
-static ls_status start_door(server *host, ls_text *why)
-{
-    const char *port_file = host->options->web_port_file;
-    if (!host->door) {
-        return LS_OK;
-    }
-    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
-    ls_status status = ls_door_start(host->door, port, loop_of(host), why);
-    return status == LS_OK && port_file
-               ? ls_output_write_port(port_file, ls_door_endpoint(host->door).port, why)
-               : status;
-}
-
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->options->output.json_path;
@@ -689,7 +688,11 @@ static void log_listening(const server *host)
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
                      &host->console->log);
     if (host->door) {
-        ls_door_log(host->door);
+        char invite[LS_INVITE_TEXT_BYTES_MAX];
+        const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
+        ls_admission_invite(config->admission, &to, invite, sizeof invite);
+        ls_door_log(host->door, invite, config->admission->sealed.needs_secret);
+        ls_cipher_wipe(invite, sizeof invite);
     }
 }
 

@@ -36,29 +36,32 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(publish_key_path), .flag = "publish-key", .argument = "FILE",
      .group = NETWORK,
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
-    {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
-     .group = NETWORK, .default_text = "on with --publish",
-     .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
-             "and take it back at the end"},
     {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT", .group = NETWORK,
+     .default_text = "",
      .help =
          "Open a door for browsers there: serve the page to play in, and let it in by HTTP; port "
          "0: one that the system chooses"},
     {LS_SETTING_IS_TEXT, FIELD(web_files), .flag = "web-files", .argument = "DIR", .group = NETWORK,
-     .default_text = "share/lockstep/web of this installation",
+     .default_text = "the file's, or share/lockstep/web",
      .help = "Serve the files of DIR as the page"},
     {LS_SETTING_IS_TEXT, FIELD(web_hosts), .flag = "web-hosts", .argument = "NAME,...",
      .group = NETWORK, .default_text = "",
      .help = "Names by which browsers reach this machine; needed where TLS does not prove them"},
     {LS_SETTING_IS_TEXT, FIELD(web_certificate), .flag = "web-certificate", .argument = "FILE",
-     .group = NETWORK, .default_text = "none: plain HTTP",
+     .group = NETWORK, .default_text = "the file's, or none: plain HTTP",
      .help = "Seal the door with TLS by this certificate in PEM, which is read again when it "
              "changes"},
     {LS_SETTING_IS_TEXT, FIELD(web_key), .flag = "web-key", .argument = "FILE", .group = NETWORK,
      .default_text = "", .help = "The certificate's key"},
+    {LS_SETTING_IS_ON_OFF, FIELD(has_web_codes), .flag = "web-code", .argument = "on|off",
+     .group = NETWORK, .help = "Show the link of the page as a QR code on a terminal"},
     {LS_SETTING_IS_TEXT, FIELD(web_port_file), .flag = "web-port-file", .argument = "FILE",
      .group = NETWORK, .default_text = "",
      .help = "Write the port of --web to FILE once it is bound"},
+    {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
+     .group = NETWORK, .default_text = "on with --publish",
+     .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
+             "and take it back at the end"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",
@@ -111,8 +114,8 @@ const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]}
 /* The first option that was given and is of a door for pages; NULL: none. */
 static const char *first_of_door(const ls_server_options *args)
 {
-    static const char *const flags[] = {"web-files", "web-hosts", "web-certificate", "web-key",
-                                        "web-port-file"};
+    static const char *const flags[] = {"web-files", "web-hosts", "web-certificate",
+                                        "web-key",   "web-code",  "web-port-file"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (ls_setting_is_given(&ls_server_settings, args->own_given, flags[i])) {
             return flags[i];
@@ -123,11 +126,7 @@ static const char *first_of_door(const ls_server_options *args)
 
 static ls_status check_door(const ls_server_options *args, ls_text *why)
 {
-    if (args->config_path && args->web) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "--web is for a server without --config: a service has no door yet");
-    }
-    if (!args->web && first_of_door(args)) {
+    if (!args->web && !args->config_path && first_of_door(args)) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --web", first_of_door(args));
     }
     if (!args->web_certificate != !args->web_key) {
@@ -206,6 +205,7 @@ ls_server_options ls_server_options_default(void)
     return (ls_server_options){.matches = 1,
                                .find_port = LS_DISCOVERY_PORT,
                                .is_found = true,
+                               .has_web_codes = true,
                                .match = ls_match_config_default(ls_builtin_simulation(0)),
                                .hosting = ls_hosting_default(),
                                .rooms_max = LS_MATCHES_MAX,

@@ -18,6 +18,7 @@ typedef struct ls_server_options {
     const char *publish, *publish_key_path;  /* HOST[:PORT] of a relay, and the file of its key */
     bool maps_port;                          /* asked for; see ls_server_options_may_map */
     const char *web, *web_files, *web_hosts; /* of a door for pages: door_process.h */
+    bool has_web_codes;
     const char *web_certificate, *web_key, *web_port_file;
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */

@@ -335,6 +335,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .bind_host = options->hosting.bind_host,
                                          .port = (uint16_t)options->hosting.port,
                                          .port_file = options->port_file,
+                                         .web_port_file = options->web_port_file,
                                          .http_port_file = options->http_port_file,
                                          .is_on_agones = options->is_on_agones,
                                          .json_path = options->output.json_path,

@@ -231,6 +231,7 @@ static const ls_json_field fields[] = {
     OF_WORKER(files.named),
     OF_WORKER(files.code),
     OF_WORKER(address_connections),
+    OF_WORKER(door),
 };
 
 /* 64 bits, which a number of JSON does not hold. */

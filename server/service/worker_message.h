@@ -98,6 +98,7 @@ typedef struct ls_worker_settings {
     const char *plugin_dir;       /* NULL: built-in simulations alone */
     ls_room_files files;          /* that parameters of rooms may name */
     uint32_t address_connections; /* as service_config.h has them */
+    const char *door;             /* ls_door_link_write; NULL: there is none for pages */
 } ls_worker_settings;
 
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */

@@ -47,8 +47,8 @@ MAY_USE = {
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
     "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
-    "protocol/portmap": {"common/base", "common/system"},
     "protocol/door": {"common/base", "common/system"},
+    "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -60,15 +60,15 @@ MAY_USE = {
     | {"common/system", "common/program", "common/runtime"}
     | {"server/investigation", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
-    "server/service": AROUND | HOST | {"server/rooms"},
+    "server/service": AROUND | HOST | {"protocol/door", "server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
     | {"protocol/door", "protocol/sealed", "server/control"},
     "server/program": AROUND
     | HOST
-    | {"protocol/door", "protocol/portmap"}
-    | {"server/rooms", "server/service", "server/control", "server/door"},
+    | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
+    | {"server/door"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
@@ -147,6 +147,7 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "gnutls/abstract.h": ("server/control/tls_files.c",),
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
+    "qrencode.h": ("server/door/page_code.c",),
     "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),

@@ -166,6 +166,8 @@ def check_page(match):
     assert "unsafe-inline" not in policy and "'unsafe-eval'" not in policy
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert ask(match, "/")[1]["Location"] == "/play"
+    link = f"http://play.example.com:{match.web_port}/play#lockstep://"
+    assert f"play in a browser: {link}" in match.log()
     known = headers["ETag"]
     assert ask(match, "/play", If_None_Match=known)[0] == 304
     (match.folder / "web/play.html").write_text("<!doctype html>another", encoding="ascii")

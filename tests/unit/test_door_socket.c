@@ -131,6 +131,19 @@ Test(door_socket, answers_go_by_the_door_and_end_as_they_did)
     cr_assert(ls_endpoint_is_equal(&below.to[1], &other) && below.sizes[1] == sizeof answer);
 }
 
+Test(door_socket, link_reads_as_it_was_written)
+{
+    char text[LS_DOOR_LINK_BYTES];
+    ls_door_link read;
+    ls_door_link_write(&link_of, text);
+    cr_assert_eq(ls_door_link_read(text, &read), LS_OK);
+    cr_assert(ls_endpoint_is_equal(&read.door, &link_of.door));
+    cr_assert_arr_eq(read.secret, link_of.secret, sizeof read.secret);
+    text[0] = 'x';
+    cr_assert_eq(ls_door_link_read(text, &read), LS_MALFORMED);
+    cr_assert_eq(ls_door_link_read("0011", &read), LS_MALFORMED);
+}
+
 Test(door_socket, carry_of_any_other_size_is_refused)
 {
     uint8_t bytes[LS_DOOR_CARRIED_BYTES_MAX + LS_DOOR_CARRY_BYTES + 1] = {0x80};
