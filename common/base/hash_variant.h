@@ -35,7 +35,10 @@ static inline void ls_hash_variant_each(const uint8_t *chunks, size_t size, size
  * XXH3's long hash bit for bit, a seventh faster than its own: that one adds each word of the input
  * to the sum of the word's neighbour. Here the words are added up as they lie, and change places
  * once in a block in place of once in a stripe. With registers of 128 bits gcc runs out of them,
- * and XXH3's own is faster. */
+ * and XXH3's own is faster.
+ *
+ * The processor fetches ahead on its own, but stops at the end of a page, which is where a chunk
+ * ends: without LS_HASH_AHEAD_BYTES a state beyond the caches takes a tenth more time. */
 
 #if defined(__AVX512F__)
 
@@ -72,6 +75,7 @@ static inline ls_hash_register ls_hash_neighbours(ls_hash_register words)
 #define LS_HASH_STRIPES ((sizeof XXH3_kSecret - XXH_STRIPE_LEN) / XXH_SECRET_CONSUME_RATE)
 #define LS_HASH_BLOCK_BYTES (LS_HASH_STRIPES * XXH_STRIPE_LEN)
 #define LS_HASH_REGISTERS (XXH_STRIPE_LEN / sizeof(ls_hash_register))
+#define LS_HASH_AHEAD_BYTES 1024u
 
 static inline ls_hash_register ls_hash_load(const uint8_t *bytes)
 {
@@ -94,6 +98,7 @@ typedef struct ls_hash_block {
 static inline void ls_hash_add_stripe(ls_hash_block *sums, const uint8_t *stripe,
                                       const uint8_t *key)
 {
+    __builtin_prefetch((const void *)((uintptr_t)stripe + LS_HASH_AHEAD_BYTES));
     for (size_t i = 0; i < LS_HASH_REGISTERS; i++) {
         ls_hash_register now = ls_hash_load(stripe + i * sizeof now);
         ls_hash_register mixed = now ^ ls_hash_load(key + i * sizeof now);
