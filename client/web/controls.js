@@ -32,7 +32,8 @@ export function keyUsage(code) {
   return Object.hasOwn(named, code) ? named[code] : 0;
 }
 
-// What the browser keeps for itself: a new load, the full screen, its tools, and all with Ctrl or Meta.
+// What the browser keeps for itself: a new load, the full screen, its tools, and all with Ctrl or
+// Meta.
 export function isBrowsers({ code, ctrlKey, metaKey }) {
   const isModifier = /^(Control|Meta)/.test(code);
   return ["F5", "F11", "F12"].includes(code) || ((ctrlKey || metaKey) && !isModifier);

@@ -1,5 +1,5 @@
-// The client itself: the module, the pipe to the server and the picture. It works in a thread of its
-// own, so that a page that is hidden or busy goes on playing.
+// The client itself: the module, the pipe to the server and the picture. It works in a thread of
+// its own, so that a page that is hidden or busy goes on playing.
 
 const CUE_FRAMES = 9600; // LS_WEB_CUE_FRAMES
 const REPORT_MS = 200;
@@ -159,7 +159,8 @@ function drawFont(which, pixels) {
   probe.font = `${pixels}px "DejaVu Sans Mono", Menlo, Consolas, monospace`;
   const width = Math.max(Math.round(probe.measureText("M").width), 1);
   const height = Math.ceil(pixels * 1.2);
-  const row = new OffscreenCanvas(width * rowOf, height).getContext("2d", { willReadFrequently: true });
+  const row = new OffscreenCanvas(width * rowOf, height)
+    .getContext("2d", { willReadFrequently: true });
   row.font = probe.font;
   row.textBaseline = "alphabetic";
   row.fillStyle = "#fff";
