@@ -29,6 +29,7 @@ struct ls_bundle_reading {
     uint32_t seen;  /* bit s: section s was there and intact */
     uint32_t tried; /* bit s: section s was there */
     bool has_lost;  /* a damaged section was passed over */
+    bool is_client; /* the section is about the client, not the server */
     ls_field *fields;
     char (*names)[LS_NAME_BYTES_MAX]; /* path and unit of each field */
     uint8_t *snapshot;
@@ -248,27 +249,24 @@ static void later_inputs_stream(ls_byte_stream *stream, ls_bundle_reading *file)
     bundle->later_ticks = ls_byte_stream_is_at_end(stream) ? count : 0;
 }
 
-static void side_stream(ls_byte_stream *stream, ls_bundle_side *side)
+/* Of the section that is read or written. */
+static ls_bundle_side *side_of(ls_bundle_reading *file)
 {
-    ls_bundle_side_stream(stream, side);
+    return file->is_client ? &file->bundle.client : &file->bundle.server;
+}
+
+static void side_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_bundle_side_stream(stream, side_of(file));
     if (is_reading(stream) && !ls_byte_stream_is_at_end(stream)) {
-        *side = (ls_bundle_side){0};
+        *side_of(file) = (ls_bundle_side){0};
     }
 }
 
-static void server_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+static void hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
 {
-    side_stream(stream, &file->bundle.server);
-}
-
-static void client_stream(ls_byte_stream *stream, ls_bundle_reading *file)
-{
-    side_stream(stream, &file->bundle.client);
-}
-
-static void hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file, uint64_t **memory,
-                          ls_bundle_side *side)
-{
+    ls_bundle_side *side = side_of(file);
+    uint64_t **memory = &file->hashes[file->is_client];
     uint32_t first = side->hashes_first;
     uint32_t count = side->hash_count;
     ls_byte_stream_u32(stream, &first);
@@ -292,24 +290,9 @@ static void hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file, uint6
     }
 }
 
-static void server_hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+static void side_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
 {
-    hashes_stream(stream, file, &file->hashes[0], &file->bundle.server);
-}
-
-static void client_hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
-{
-    hashes_stream(stream, file, &file->hashes[1], &file->bundle.client);
-}
-
-static void server_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
-{
-    state_stream(stream, file, &file->states[0], &file->bundle.server.state);
-}
-
-static void client_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
-{
-    state_stream(stream, file, &file->states[1], &file->bundle.client.state);
+    state_stream(stream, file, &file->states[file->is_client], &side_of(file)->state);
 }
 
 static void after_pass_stream(ls_byte_stream *stream, ls_bundle_reading *file)
@@ -328,15 +311,22 @@ static section_stream *const sections[LS_BUNDLE_SECTION_COUNT] = {
     [LS_BUNDLE_PASSES] = passes_stream,
     [LS_BUNDLE_SNAPSHOT] = snapshot_stream,
     [LS_BUNDLE_INPUTS] = inputs_stream,
-    [LS_BUNDLE_SERVER] = server_stream,
-    [LS_BUNDLE_CLIENT] = client_stream,
-    [LS_BUNDLE_SERVER_HASHES] = server_hashes_stream,
-    [LS_BUNDLE_CLIENT_HASHES] = client_hashes_stream,
-    [LS_BUNDLE_SERVER_STATE] = server_state_stream,
-    [LS_BUNDLE_CLIENT_STATE] = client_state_stream,
+    [LS_BUNDLE_SERVER] = side_stream,
+    [LS_BUNDLE_CLIENT] = side_stream,
+    [LS_BUNDLE_SERVER_HASHES] = hashes_stream,
+    [LS_BUNDLE_CLIENT_HASHES] = hashes_stream,
+    [LS_BUNDLE_SERVER_STATE] = side_state_stream,
+    [LS_BUNDLE_CLIENT_STATE] = side_state_stream,
     [LS_BUNDLE_AFTER_PASS] = after_pass_stream,
     [LS_BUNDLE_LATER_INPUTS] = later_inputs_stream,
 };
+
+static void run_section(uint32_t section, ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    file->is_client = section == LS_BUNDLE_CLIENT || section == LS_BUNDLE_CLIENT_HASHES ||
+                      section == LS_BUNDLE_CLIENT_STATE;
+    sections[section](stream, file);
+}
 
 /* ---- writing ---- */
 
@@ -402,7 +392,7 @@ static ls_status allocate(writing *writer)
     for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
         if (has_seen(&writer->file, (ls_bundle_section)i)) {
             ls_byte_stream stream = ls_byte_stream_measure();
-            sections[i](&stream, &writer->file);
+            run_section(i, &stream, &writer->file);
             LS_ASSERT(!stream.has_failed);
             writer->raw_capacity = LS_MAX(stream.at, writer->raw_capacity);
             writer->capacity += LS_RECORD_UNMARKED_BYTES + ls_compress_bound(stream.at);
@@ -422,7 +412,7 @@ static void pack_section(writing *writer, uint32_t section, size_t size)
 static void write_section(writing *writer, uint32_t section)
 {
     ls_byte_stream stream = ls_byte_stream_write(writer->raw, writer->raw_capacity);
-    sections[section](&stream, &writer->file);
+    run_section(section, &stream, &writer->file);
     LS_ASSERT(!stream.has_failed);
     pack_section(writer, section, stream.at);
 }
@@ -462,7 +452,7 @@ static void read_section(ls_bundle_reading *file, const ls_record *section)
     const uint8_t *raw = was_tried ? NULL : ls_record_payload(section, &file->raw);
     if (raw) {
         ls_byte_stream stream = ls_byte_stream_read(raw, (size_t)section->raw_bytes);
-        sections[section->kind](&stream, file);
+        run_section(section->kind, &stream, file);
         file->seen |= ls_byte_stream_is_at_end(&stream) ? bit : 0;
     }
 }

@@ -66,7 +66,8 @@ typedef struct ls_child_process_exchange {
     size_t input_bytes;
     uint8_t *output; /* room for its standard output; what is beyond it ends the child */
     size_t output_bytes_max;
-    uint32_t time_max_ms;          /* then it is killed */
+    uint32_t time_max_ms;          /* then it is killed, */
+    uint32_t work_max_ms;          /* or once it had a processor for so long; 0: for any time */
     const atomic_bool *is_stopped; /* once another thread has set it the child is killed soon; NULL:
                                     * never */
 } ls_child_process_exchange;

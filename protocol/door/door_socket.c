@@ -109,6 +109,9 @@ void ls_door_socket_destroy(ls_door_socket *door)
 
 ls_datagram_socket *ls_door_socket_around(ls_door_socket *door, ls_datagram_socket *inner)
 {
+    if (!door) {
+        return inner;
+    }
     ls_socket_layer_init(&door->layer, &kind, inner);
     return &door->layer.base;
 }

@@ -29,7 +29,7 @@ ls_status ls_door_socket_create(const ls_door_link *link, const ls_allocator *al
 /* After the socket was closed; wipes its secret. NULL is allowed. */
 void ls_door_socket_destroy(ls_door_socket *door);
 
-/* The socket for a transport, once; takes the one that it stands on. */
+/* The socket for a transport, once; takes the one that it stands on, and returns it for NULL. */
 ls_datagram_socket *ls_door_socket_around(ls_door_socket *door, ls_datagram_socket *inner);
 
 #endif

@@ -417,7 +417,8 @@ static next_move exact_move(const ls_investigation *investigation, ls_diff_subje
 static next_move search_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
     const ls_tick_search *search = &investigation->search;
-    if (investigation->bad_tick - investigation->agreed_tick <= 1) {
+    if (investigation->bad_tick - investigation->agreed_tick <= 1 ||
+        investigation->finding.is_trusted) {
         return MOVE_NONE;
     }
     *subject = (ls_diff_subject){ls_tick_search_state(search), LS_NO_PASS};
@@ -444,7 +445,8 @@ static next_move later_move(const ls_investigation *investigation, ls_diff_subje
 static next_move choose_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
     const ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
-    bool is_studied = ls_step_study_is_over(newest) && investigation->has_fingerprint;
+    bool is_studied = ls_step_study_is_over(newest) &&
+                      (investigation->has_fingerprint || investigation->is_client_gone);
     next_move next = MOVE_NONE;
     if (!is_compared(investigation)) {
         return MOVE_WAIT;
@@ -501,8 +503,9 @@ static void study_step(ls_investigations *all, ls_investigation *investigation,
     const ls_rerun_subject subject = {investigation->agreed_tick, step->tick, step->pass,
                                       step->pass != LS_NO_PASS};
     ls_step_study_release(&investigation->studies[investigation->study_count - 1], &all->reruns);
-    ls_step_study_begin(&investigation->studies[investigation->study_count++], &subject,
-                        &all->reruns);
+    ls_step_study *next = &investigation->studies[investigation->study_count++];
+    ls_step_study_begin(next, &subject, &all->reruns);
+    next->is_client_gone = investigation->is_client_gone;
 }
 
 /* The states that go into the bundle are kept: of the bad tick, until the first one is known. */
@@ -588,7 +591,7 @@ static void make_moves(ls_investigations *all, ls_investigation *investigation)
 bool ls_investigation_next_request(ls_investigations *all, uint32_t slot, ls_evidence_request *out)
 {
     ls_investigation *investigation = &all->slots[slot];
-    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
+    if (investigation->phase != LS_INVESTIGATION_LOOKING || investigation->is_client_gone) {
         return false;
     }
     *out = (ls_evidence_request){.pass = LS_NO_PASS, .is_single = true}; /* as a search asks */
@@ -605,7 +608,10 @@ void ls_investigations_advance(ls_investigations *all, uint64_t now_ns)
     for (uint32_t slot = 0; slot < all->count; slot++) {
         ls_investigation *investigation = &all->slots[slot];
         if (investigation->phase == LS_INVESTIGATION_LOOKING) {
-            ls_step_study_advance(&investigation->studies[investigation->study_count - 1]);
+            ls_step_study *newest = &investigation->studies[investigation->study_count - 1];
+            bool is_running = newest->rerun && !newest->rerun->outcome;
+            investigation->moved_ns = is_running ? now_ns : investigation->moved_ns;
+            ls_step_study_advance(newest);
             ls_tick_search_advance(&investigation->search, &all->reruns);
             make_moves(all, investigation);
         }
@@ -651,6 +657,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     *finding = (ls_desync_finding){.tick = subject->tick,
                                    .interval_ticks = subject->interval_ticks,
                                    .agreed_tick = subject->agreed,
+                                   .is_trusted = ls_sim_instance_whole_ticks(all->instance) > 1,
                                    .times = finding->times + 1,
                                    .healed = finding->healed,
                                    .is_lower_bound = true};
@@ -664,6 +671,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->progress_ns = now_ns;
     investigation->has_answered = false;
     investigation->is_overdue = false;
+    investigation->is_client_gone = false;
     investigation->has_own_hash = ls_sim_instance_schema(all->instance) == NULL;
     investigation->has_fingerprint = false;
     investigation->is_save_equal = false;
@@ -705,6 +713,21 @@ void ls_investigation_forget_client(ls_investigation *investigation)
 {
     investigation->unanswered = 0;
     investigation->outdated = 0;
+    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
+        return;
+    }
+    investigation->is_client_gone = true;
+    if (!is_compared(investigation)) {
+        investigation->comparison = LS_COMPARISON_ENDED;
+    }
+    investigation->later.count = UINT32_MAX;
+    investigation->is_bad_put_off = false;
+    investigation->is_exact_queued = true;
+    investigation->search.is_given_up =
+        investigation->search.is_given_up || ls_tick_search_found(&investigation->search) == 0;
+    for (uint32_t i = 0; i < investigation->study_count; i++) {
+        investigation->studies[i].is_client_gone = true;
+    }
 }
 
 bool ls_investigation_next_query(ls_investigation *investigation, ls_wire_query *out)
@@ -732,6 +755,7 @@ static void note_progress(ls_investigation *investigation, uint64_t now_ns)
 {
     investigation->has_answered = true;
     investigation->progress_ns = now_ns;
+    investigation->moved_ns = now_ns;
 }
 
 /* The state hash that the client told of the state that is compared; false: it told none. */
@@ -958,7 +982,7 @@ ls_status ls_investigation_receive_evidence(ls_investigation *investigation,
 ls_status ls_investigation_receive_fingerprint(ls_investigation *investigation,
                                                const ls_wire_fingerprint *print, uint64_t now_ns)
 {
-    if (investigation->phase != LS_INVESTIGATION_LOOKING) {
+    if (investigation->phase != LS_INVESTIGATION_LOOKING || investigation->is_client_gone) {
         return LS_STALE;
     }
     note_progress(investigation, now_ns);

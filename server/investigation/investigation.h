@@ -49,6 +49,7 @@ typedef enum ls_comparison {
 } ls_comparison;
 
 #define LS_STUDIES_MAX 3u
+#define LS_INVESTIGATION_TIMES_MAX 4u /* as long for a case, while it gets on */
 
 /* One slot's case. */
 typedef struct ls_investigation {
@@ -58,10 +59,12 @@ typedef struct ls_investigation {
     uint64_t server_hash; /* of the bad state */
     uint64_t client_hash; /* of the bad state, as the client told it */
     uint64_t since_ns;    /* when the phase began; of a looking one, when the client was asked */
-    uint64_t progress_ns; /* when the client last answered something */
+    uint64_t progress_ns; /* when the client last answered something, */
+    uint64_t moved_ns;    /* or this side's re-run went on */
     uint64_t rtt_ns;      /* the caller's word */
     bool has_answered;    /* anything since it was asked */
     bool is_overdue;      /* the caller's word: the client had all the time that it was given */
+    bool is_client_gone;  /* what this side runs again is all that will be known */
 
     /* The comparison: of the bad state, of a later one, of those by which the first one is searched
      * for, of that one, and of the one behind the pass in which the two sides part; or of the state
@@ -136,7 +139,8 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
 /* Begins to compare the slot's state `tick`, to heal it. */
 void ls_investigation_compare(ls_investigations *all, uint32_t slot, ls_tick tick, uint64_t now_ns);
 
-/* The slot's client is gone: what it was asked for will not come. */
+/* The slot's client is gone: what it was asked for will not come, and what this side runs again
+ * ends the case. */
 void ls_investigation_forget_client(ls_investigation *investigation);
 
 /* The slot's case is closed; its finding stays. */

@@ -110,7 +110,7 @@ ls_status ls_step_result_read(const ls_wire_evidence *evidence, ls_step_result *
 ls_status ls_step_study_receive(ls_step_study *study, const ls_wire_evidence *evidence)
 {
     bool is_meant = evidence->tick == study->subject.tick && evidence->pass == study->subject.pass;
-    if (!is_meant || !study->is_asked || study->client.is_known) {
+    if (!is_meant || !study->is_asked || study->client.is_known || study->is_client_gone) {
         return LS_STALE;
     }
     return ls_step_result_read(evidence, &study->client);
@@ -144,7 +144,7 @@ static bool is_running(const ls_step_study *study)
 
 bool ls_step_study_is_over(const ls_step_study *study)
 {
-    return !is_running(study) && study->client.is_known;
+    return !is_running(study) && (study->client.is_known || study->is_client_gone);
 }
 
 bool ls_step_study_is_known(const ls_step_study *study)

@@ -53,6 +53,7 @@ typedef struct ls_step_study {
     ls_text outside; /* likewise, see ls_rerun_outcome */
     ls_text files;   /* likewise */
     ls_step_result client;
+    bool is_client_gone; /* its result will not come */
 } ls_step_study;
 
 /* Begins this side's re-run; the client is to be asked, see next_request. */

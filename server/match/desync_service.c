@@ -65,6 +65,7 @@ typedef struct desync_slot {
     bool is_unannounced;  /* found and not told yet: the clients are not compared */
     ls_finished finished; /* as the player said it */
     ls_heal_record heals;
+    ls_desync_circumstances others; /* of the case, as of when its client left */
 } desync_slot;
 
 struct ls_desync_service {
@@ -86,7 +87,7 @@ static ls_tick agreed_before(const ls_desync_service *desync, uint32_t slot, ls_
 {
     uint32_t interval = desync->match->config.hash_interval_ticks;
     ls_tick given = desync->slots[slot].given_tick;
-    ls_tick compared = (tick - 1) / interval * interval;
+    ls_tick compared = ls_sim_instance_whole_before(desync->match->log->instance, interval, tick);
     return given < tick ? LS_MAX(given, compared) : compared;
 }
 
@@ -240,8 +241,8 @@ static ls_desync_drop act(ls_desync_service *desync, uint32_t slot)
 {
     ls_on_desync rule = rule_of(desync, slot);
     ls_investigation_end(desync->all, slot);
-    if (desync->slots[slot].clients > 0) {
-        return NOBODY; /* the server differs, not the slot */
+    if (desync->slots[slot].clients > 0 || case_of(desync, slot)->is_client_gone) {
+        return NOBODY; /* the server differs, not the slot; or it came back with another state */
     }
     if (rule == LS_ON_DESYNC_DROP) {
         return (ls_desync_drop){slot, STATE_DIFFERS};
@@ -285,14 +286,17 @@ static ls_root_voters voters_of(const ls_desync_service *desync)
 }
 
 /* Which other machines had which of the two states, and how this one came to its own. */
-static void describe_circumstances(const ls_desync_service *desync, uint32_t slot,
-                                   const ls_desync_circumstances *others, ls_text *out)
+static void describe_circumstances(ls_desync_service *desync, uint32_t slot)
 {
-    const desync_slot *known = &desync->slots[slot];
-    const ls_desync_finding *finding = &case_of(desync, slot)->finding;
+    desync_slot *known = &desync->slots[slot];
+    ls_desync_finding *finding = &case_of(desync, slot)->finding;
+    ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
+    known->others = (ls_desync_circumstances){.with_server = vote.with_server,
+                                              .with_client = vote.with_client - 1}; /* itself */
+    ls_text *out = &finding->circumstances;
     ls_text_set(out,
                 "other clients with the server's state: %" PRIu32 ", with this one's: %" PRIu32,
-                others->with_server, others->with_client);
+                known->others.with_server, known->others.with_client);
     if (is_spectator(desync, slot)) {
         ls_text_add(out, "; it is a spectator, %" PRIu32 " ticks behind",
                     desync->match->config.spectator_delay_ticks);
@@ -306,11 +310,11 @@ static void describe_circumstances(const ls_desync_service *desync, uint32_t slo
 
 static void conclude(ls_desync_service *desync, uint32_t slot)
 {
-    ls_root_vote vote = ls_root_vote_count(&desync->arbiter, voters_of(desync), slot);
-    const ls_desync_circumstances others = {.with_server = vote.with_server,
-                                            .with_client = vote.with_client - 1}; /* itself */
-    ls_desync_finding *finding =
-        ls_conclusion_draw(desync->all, slot, desync->match->config.print, others);
+    if (!case_of(desync, slot)->is_client_gone) {
+        describe_circumstances(desync, slot);
+    }
+    ls_desync_finding *finding = ls_conclusion_draw(desync->all, slot, desync->match->config.print,
+                                                    desync->slots[slot].others);
     if (desync->slots[slot].clients > 0) {
         blame_finding(finding, desync->slots[slot].clients);
     }
@@ -320,7 +324,6 @@ static void conclude(ls_desync_service *desync, uint32_t slot)
         finding->values_ns = finding->took_ns;
     }
     ls_finding_report_add_inputs(desync->match, finding);
-    describe_circumstances(desync, slot, &others, &finding->circumstances);
     case_of(desync, slot)->phase = LS_INVESTIGATION_REPORTED;
     case_of(desync, slot)->since_ns = desync->match->now_ns;
     ls_finding_report_send(desync->match, slot, spectator_of(desync, slot), finding);
@@ -366,6 +369,7 @@ static void find_cause(ls_desync_service *desync, uint32_t slot)
 {
     const ls_arbiter_slot *found = &desync->arbiter.slots[slot];
     desync_slot *known = &desync->slots[slot];
+    ls_desync_service_forget(desync, slot);
     known->found_ns = desync->match->now_ns;
     known->tick = found->bad_tick;
     known->server_hash = found->server_hash;
@@ -498,10 +502,16 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot, ls_des
 
 /* ---- looking for the cause ---- */
 
+/* Machines that are busy get on slowly: a case that gets on has longer. A client that has not said
+ * a word is not waited for. */
 static bool is_late(const ls_desync_service *desync, uint32_t slot)
 {
+    const ls_investigation *open = case_of(desync, slot);
     uint64_t timeout_ns = desync->match->config.investigation_timeout_ms * LS_NS_PER_MS;
-    return desync->match->now_ns - case_of(desync, slot)->since_ns >= timeout_ns;
+    bool gets_on = open->has_answered || open->is_client_gone;
+    uint64_t moved_ns = gets_on ? LS_MAX(open->moved_ns, open->since_ns) : open->since_ns;
+    return desync->match->now_ns - moved_ns >= timeout_ns ||
+           desync->match->now_ns - open->since_ns >= LS_INVESTIGATION_TIMES_MAX * timeout_ns;
 }
 
 static ls_desync_drop go_on_healing(ls_desync_service *desync, uint32_t slot)
@@ -613,11 +623,19 @@ static bool is_in(const ls_desync_service *desync, uint32_t slot, ls_investigati
     return desync->all && case_of(desync, slot)->phase == phase;
 }
 
+static void conclude_when_done(ls_desync_service *desync, uint32_t slot)
+{
+    if (is_in(desync, slot, LS_INVESTIGATION_LOOKING) && !desync->slots[slot].is_unannounced &&
+        ls_investigation_is_done(case_of(desync, slot))) {
+        conclude(desync, slot);
+    }
+}
+
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
 {
     ls_heal_record_end(&desync->slots[slot].heals, desync->match->now_ns);
     if (is_in(desync, slot, LS_INVESTIGATION_LOOKING)) {
-        conclude(desync, slot);
+        describe_circumstances(desync, slot);
     } else if (desync->all && !is_in(desync, slot, LS_INVESTIGATION_REPORTED)) {
         ls_investigation_end(desync->all, slot);
     }
@@ -625,7 +643,17 @@ void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot)
         ls_investigation_forget_client(case_of(desync, slot));
     }
     if (is_spectator(desync, slot)) {
+        ls_desync_service_forget(desync, slot);
         end_spectator(desync);
+    } else {
+        conclude_when_done(desync, slot);
+    }
+}
+
+void ls_desync_service_forget(ls_desync_service *desync, uint32_t slot)
+{
+    if (is_in(desync, slot, LS_INVESTIGATION_LOOKING) && case_of(desync, slot)->is_client_gone) {
+        conclude(desync, slot);
     }
 }
 
@@ -646,14 +674,6 @@ ls_desync_drop ls_desync_service_finish(ls_desync_service *desync)
 }
 
 /* ---- what comes in ---- */
-
-static void conclude_when_done(ls_desync_service *desync, uint32_t slot)
-{
-    if (is_in(desync, slot, LS_INVESTIGATION_LOOKING) && !desync->slots[slot].is_unannounced &&
-        ls_investigation_is_done(case_of(desync, slot))) {
-        conclude(desync, slot);
-    }
-}
 
 static ls_status receive_answer(ls_desync_service *desync, uint32_t slot,
                                 const ls_wire_answer *answer, ls_desync_drop *drop)

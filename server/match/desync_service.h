@@ -87,8 +87,10 @@ ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
 ls_desync_drop ls_desync_service_advance(ls_desync_service *desync);
 bool ls_desync_service_is_open(const ls_desync_service *desync);
 
-/* The slot is about to be left: what is known of it is reported. */
+/* The slot is about to be left: it is reported once this side has run the ticks again, without more
+ * of its client; and at the latest when it is forgotten, before somebody else sits there. */
 void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot);
+void ls_desync_service_forget(ls_desync_service *desync, uint32_t slot);
 
 /* The next slot from `first` on whose player is to be sent the whole state, because values alone do
  * not heal it; MATCH_NO_SLOT: there is none. */

@@ -370,12 +370,6 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
                                         joined->state_hash);
 }
 
-/* A state was the server's, as the client or the server has compared; a later one differs. */
-static bool has_strayed_since(const joining *own, const ls_joined *joined)
-{
-    return joined->tick > own->agreed_tick;
-}
-
 static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
 {
     ls_tick first = joins->match->log->next;
@@ -398,7 +392,7 @@ ls_status ls_join_service_receive_joined(ls_join_service *joins, uint32_t slot,
         return status;
     }
     from->agreed = joined->tick;
-    if (status == LS_DESYNCED && has_strayed_since(own, joined)) {
+    if (status == LS_DESYNCED && joined->tick > own->agreed_tick) {
         from->agreed = own->agreed_tick; /* its chain will differ, and be looked into */
         status = LS_OK;
     }

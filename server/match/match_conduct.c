@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/server/investigation/investigation.h"
 
 #include <string.h>
 
@@ -276,16 +277,11 @@ void ls_conduct_lose(ls_match *match, uint32_t slot, ls_status status, const cha
     ls_conduct_depart(match, slot, true, status, why);
 }
 
-/* One side is another build than it should be: with the right one the player can come back. */
-static bool is_mismatch(ls_status status)
-{
-    return status <= LS_PROTOCOL_MISMATCH && status >= LS_INITIAL_STATE_MISMATCH;
-}
-
+/* Where one side is another build than it should be the player can come back with the right one. */
 static void leave(ls_match *match, uint32_t slot, bool is_lost, ls_status status, const char *why)
 {
-    bool may_return = is_lost || is_mismatch(status);
-    bool is_kept = may_return && ls_seat_table_would_keep(match->seats, slot);
+    bool is_mismatch = status <= LS_PROTOCOL_MISMATCH && status >= LS_INITIAL_STATE_MISMATCH;
+    bool is_kept = (is_lost || is_mismatch) && ls_seat_table_would_keep(match->seats, slot);
     if (ls_desync_service_settle(match->desync, slot)) {
         (void)announce_desync(match, slot); /* it leaves as it is */
     }
@@ -506,6 +502,9 @@ void ls_conduct_sit_down(ls_match *match, uint32_t slot, ls_peer_id peer, const 
         ls_conduct_depart(match, slot, true, LS_DISCONNECTED,
                           "its player has come back on another connection");
         ls_outbox_disconnect(match->outbox, old);
+    }
+    if (hello->back.match_id == 0) {
+        ls_desync_service_forget(match->desync, slot);
     }
     /* A player is back who knows that the match had begun, if the journal does not. */
     if (hello->back.match_id != 0 && !hello->back.is_optional && match->vote &&
@@ -809,7 +808,8 @@ static void advance_match(ls_match *match)
     }
     uint64_t ending_ns = match->now_ns - match->ending_ns;
     bool is_open = ls_desync_service_is_open(match->desync);
-    uint64_t looking_ns = is_open ? match->config.investigation_timeout_ms * LS_NS_PER_MS : 0;
+    uint64_t looking_ms = LS_INVESTIGATION_TIMES_MAX * match->config.investigation_timeout_ms;
+    uint64_t looking_ns = is_open ? looking_ms * LS_NS_PER_MS : 0;
     bool is_time_up = ending_ns >= MATCH_ENDING_NS + looking_ns;
     if (!match->has_released_players && (are_all_finished(match) || is_time_up)) {
         release_players(match);
@@ -943,24 +943,18 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     }
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-    return LS_MIN(a_ns, b_ns);
-}
-
 uint64_t ls_match_next_ns(const ls_match *match)
 {
     uint64_t next_ns = ls_spectators_next_ns(match->spectators);
     if (match->state == LS_MATCH_OVER || match->has_released_players) {
         return next_ns;
     }
-    next_ns = earlier(next_ns, next_send_ns(match));
+    next_ns = LS_MIN(next_ns, next_send_ns(match));
     if (match->state == LS_MATCH_RESUMING) {
-        return earlier(next_ns, ls_resume_vote_next_ns(match->vote));
+        return LS_MIN(next_ns, ls_resume_vote_next_ns(match->vote));
     }
-    next_ns = earlier(next_ns, ls_join_service_next_ns(match->joins));
-    next_ns = earlier(next_ns, ls_talk_next_ns(&match->talk, match));
-    return match->state == LS_MATCH_RUNNING
-               ? earlier(next_ns, ls_tick_closer_next_ns(match->closer))
-               : next_ns;
+    next_ns = LS_MIN(next_ns, ls_join_service_next_ns(match->joins));
+    next_ns = LS_MIN(next_ns, ls_talk_next_ns(&match->talk, match));
+    return match->state == LS_MATCH_RUNNING ? LS_MIN(next_ns, ls_tick_closer_next_ns(match->closer))
+                                            : next_ns;
 }

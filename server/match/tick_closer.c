@@ -24,10 +24,12 @@ enum {
 
 struct ls_tick_closer {
     const ls_match *match;
-    uint64_t last_ns;    /* up to where the timestep has been advanced */
-    uint64_t due_ticks;  /* ticks whose time has come, not closed yet */
-    bool is_ahead;       /* the tick that falls due next is closed already */
-    uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
+    uint64_t last_ns;      /* up to where the timestep has been advanced */
+    uint64_t due_ticks;    /* ticks whose time has come, not closed yet */
+    uint32_t closed_ticks; /* since the timestep was advanced */
+    bool is_in_vain;       /* closing several at once takes longer than the time it makes up for */
+    bool is_ahead;         /* the tick that falls due next is closed already */
+    uint64_t waiting_ns;   /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
     uint32_t waited_ticks;  /* that went by in waits since the last closing */
@@ -149,9 +151,20 @@ static void note_late(ls_tick_closer *closer, uint64_t late_ns)
     }
 }
 
+/* Where a tick takes longer than its time several at once would make up for nothing, and no packet
+ * could leave in between: clients would take the silence for a lost link. */
+static void note_pace(ls_tick_closer *closer, uint64_t took_ns)
+{
+    if (closer->closed_ticks > 0) {
+        closer->is_in_vain = took_ns > closer->closed_ticks * closer->match->dt_ns;
+        closer->closed_ticks = 0;
+    }
+}
+
 void ls_tick_closer_advance(ls_tick_closer *closer)
 {
     uint64_t now_ns = closer->match->now_ns;
+    note_pace(closer, now_ns > closer->last_ns ? now_ns - closer->last_ns : 0);
     if (now_ns <= closer->last_ns) {
         return;
     }
@@ -162,6 +175,10 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
     ls_timestep_plan plan = ls_timestep_advance(&closer->timestep, now_ns - closer->last_ns);
     closer->last_ns = now_ns;
     closer->due_ticks += plan.step_count;
+    if (closer->is_in_vain) {
+        closer->due_ticks =
+            LS_MIN(closer->due_ticks, closer->timestep.config.frame_max_ns / closer->match->dt_ns);
+    }
     if (closer->is_ahead && closer->due_ticks > 0) {
         closer->due_ticks--;
         closer->is_ahead = false;
@@ -191,7 +208,8 @@ static uint64_t next_waiting_ns(const ls_tick_closer *closer)
 
 uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 {
-    uint64_t next_ns = next_due_ns(closer);
+    bool is_one_due = closer->is_in_vain && closer->due_ticks > 0 && closer->waiting_ns == 0;
+    uint64_t next_ns = is_one_due ? closer->last_ns + 1 : next_due_ns(closer);
     uint64_t waiting_ns = closer->waiting_ns != 0 ? next_waiting_ns(closer) : next_ns;
     return LS_MIN(waiting_ns, next_ns);
 }
@@ -370,6 +388,16 @@ static void warn_of_end(ls_tick_closer *closer)
     closer->warned_from = closer->end;
 }
 
+static void warn_of_unnamed_write(ls_tick_closer *closer)
+{
+    const ls_match *match = closer->match;
+    ls_text what;
+    if (ls_sim_instance_unnamed_write(match->log->instance, &what)) {
+        ls_outbox_push_event(match->outbox, LS_MATCH_UNNAMED_WRITE, 0, match->log->next)->text =
+            what;
+    }
+}
+
 /* A client sees jitter that this server makes, and those that it waits for. */
 static void measure_unevenness(ls_tick_closer *closer)
 {
@@ -400,11 +428,15 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     closer->overdue_ticks = 0;
     closer->was_behind = false;
     closer->due_ticks--;
+    closer->closed_ticks++;
     if (closer->match->log->next >= closer->warned_from) {
         warn_of_end(closer);
     }
     make_up_for_waiting(closer);
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
+    if (closer->match->config.trusts_writes) {
+        warn_of_unnamed_write(closer);
+    }
     return LS_CLOSING_TICK;
 }
 
@@ -434,7 +466,8 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         return closer->match->state == LS_MATCH_RUNNING ? close_tick(closer, closing)
                                                         : keep_waiting(closer);
     }
-    if (closer->due_ticks == 0 || ls_tick_closer_is_last_closed(closer)) {
+    if (closer->due_ticks == 0 || ls_tick_closer_is_last_closed(closer) ||
+        (closer->is_in_vain && closer->closed_ticks > 0)) {
         return LS_CLOSING_NOTHING;
     }
     closer->is_halted = is_halted(closer);

@@ -12,8 +12,8 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/door/door_process.h"
 #include "lockstep/server/host/host.h"
+#include "lockstep/server/host/publisher.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/program/publisher.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/rooms.h"
 
@@ -442,11 +442,8 @@ static ls_status open_door(server *host, ls_text *why)
 static ls_datagram_socket *wrap_socket(void *user, ls_datagram_socket *inner)
 {
     const server *host = user;
-    ls_socket_wrapper published = ls_publisher_wrapper(host->publisher);
-    if (host->door_socket) {
-        inner = ls_door_socket_around(host->door_socket, inner);
-    }
-    return published.wrap ? published.wrap(published.user, inner) : inner;
+    inner = ls_door_socket_around(host->door_socket, inner);
+    return ls_publisher_socket_around(host->publisher, inner);
 }
 
 static ls_status create_rooms(server *host, ls_text *why)

@@ -177,13 +177,10 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        : args->hosting.resume_path ? "--resume"
                                                    : "--matches");
     }
-    if (args->config_path && args->publish) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--publish is for a server without --config");
-    }
     if (args->config_path && args->maps_port) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--map-port is for a server without --config");
     }
-    if (args->publish_key_path && !args->publish) {
+    if (args->publish_key_path && !args->publish && !args->config_path) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--publish-key needs --publish");
     }
     if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {

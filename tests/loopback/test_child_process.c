@@ -104,6 +104,24 @@ Test(child_process, child_is_killed_once_it_is_stopped)
     cr_expect_not(end.is_overdue);
 }
 
+/* Its parent has all day. */
+Test(child_process, child_is_killed_once_it_has_worked_for_so_long)
+{
+    static const char *const commands[] = {"while :; do :; done", "sleep 0.2"};
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t output[1];
+        const char *const arguments[] = {"sh", "-c", commands[i], NULL};
+        const ls_child_process_config config = {.program = "sh", .arguments = arguments};
+        const ls_child_process_exchange what = {.output = output,
+                                                .output_bytes_max = sizeof output,
+                                                .time_max_ms = TIME_MAX_MS,
+                                                .work_max_ms = 100};
+        ls_child_process_end end = exchange(&config, &what);
+        cr_expect_eq(end.signal, i == 0 ? SIGKILL : 0);
+        cr_expect_eq(end.is_overdue, i == 0);
+    }
+}
+
 Test(child_process, child_has_the_environment_and_descriptors_that_it_is_given)
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "COLOUR=red", NULL};

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <criterion/criterion.h>
@@ -469,6 +470,23 @@ Test(rerun_process, crashes_and_hangs_are_told_and_cost_the_helper_alone)
     expect_failure(CRASH_IN_INIT, TIME_MAX_MS, "crashed while it was started (segmentation fault)");
     expect_failure(LEAVE, TIME_MAX_MS, "its process ended early");
     expect_failure(HANG, 300, "took longer than ");
+}
+
+Test(rerun_process, time_that_a_helper_waits_for_a_processor_is_not_spent)
+{
+    cr_expect_eq(ls_rerun_spent_ns(3 * LS_NS_PER_SECOND, 3 * LS_NS_PER_SECOND),
+                 3 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_rerun_spent_ns(3 * LS_NS_PER_SECOND, 2 * LS_NS_PER_SECOND),
+                 2 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_rerun_spent_ns(3 * LS_NS_PER_SECOND, 9 * LS_NS_PER_SECOND),
+                 3 * LS_NS_PER_SECOND, "of several threads");
+}
+
+Test(rerun_process, a_helper_that_waits_for_ever_has_four_times_as_long)
+{
+    cr_expect_eq(ls_rerun_spent_ns(12 * LS_NS_PER_SECOND, 0), 3 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_rerun_spent_ns(12 * LS_NS_PER_SECOND, 2 * LS_NS_PER_SECOND),
+                 3 * LS_NS_PER_SECOND);
 }
 
 Test(rerun_process, more_runs_than_helpers_wait_for_one_another)

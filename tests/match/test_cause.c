@@ -869,3 +869,34 @@ Test(cause, a_client_that_leaves_in_the_middle_is_reported_with_what_is_known)
     check_played_to_the_end(run, run->clients[0]);
     virtual_match_destroy(run);
 }
+
+/* The server has the fault, and its own re-run shows it. */
+Test(cause, a_server_looks_on_by_itself_when_the_client_has_left)
+{
+    build_otherwise(spread_with_a_static);
+    calls = 0;
+    wrong_from = 100;
+    virtual_setup setup = virtual_setup_default(&other_build, 2, 300);
+    setup.match.start_players = 1;
+    setup.clients = 0;
+    setup.link.delay_ns = 50 * MS;
+    virtual_match *run = checked_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = fault_simulation();
+    virtual_client *other = virtual_match_add_client(run, &client);
+    while (!virtual_match_find(run, LS_MATCH_DESYNC)) {
+        virtual_match_run(run, 1 * MS);
+    }
+    ls_session_leave(other->session, virtual_client_ns(other));
+    client_check_of(other)->may_leave = true;
+    virtual_match_run_to_end(run);
+    const ls_desync_finding *finding = finding_of(run, other);
+    cr_expect_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 1);
+    cr_expect(finding->verdict.kind == LS_DESYNC_CLASS_OUTSIDE ||
+                  finding->verdict.kind == LS_DESYNC_CLASS_UNSTABLE,
+              "%s", finding->verdict.why.bytes);
+    cr_expect_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_SERVER);
+    cr_expect_str_eq(finding->circumstances.bytes,
+                     "other clients with the server's state: 0, with this one's: 0");
+    virtual_match_destroy(run);
+}

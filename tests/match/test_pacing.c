@@ -383,6 +383,32 @@ Test(pacing, a_server_that_stood_still_is_followed_within_five_seconds)
     close_run(run);
 }
 
+/* Packets leave between two turns: several ticks in one would be as long a silence. */
+Test(pacing, a_server_that_does_not_keep_pace_closes_one_tick_a_turn)
+{
+    virtual_match *run = start(2, 0);
+    virtual_match_run(run, 3 * SECOND);
+    uint64_t dt_ns = SECOND / 60;
+    uint64_t now_ns = virtual_match_server_ns(run) + dt_ns;
+    for (uint32_t turn = 0; turn < 40; turn++) {
+        ls_tick before = ls_match_tick(run->match);
+        cr_assert_leq(ls_match_next_ns(run->match), now_ns + 1, "there is always one due");
+        ls_match_advance(run->match, now_ns);
+        uint32_t closed = ls_match_tick(run->match) - before;
+        cr_assert_eq(closed, 1, "turn %u closes %u ticks", turn, closed);
+        now_ns += 3 * dt_ns * closed;
+    }
+    ls_tick before = ls_match_tick(run->match);
+    for (uint32_t turn = 0; ls_match_next_ns(run->match) <= now_ns + 1; turn++) {
+        cr_assert_lt(turn, 100);
+        ls_match_advance(run->match, now_ns++);
+    }
+    cr_assert_gt(ls_match_tick(run->match), before + 5, "it catches up once it can");
+    cr_assert_leq(ls_match_tick(run->match), before + 16,
+                  "with no more than a quarter of a second");
+    virtual_match_destroy(run);
+}
+
 /* Ticks that came late are shown late, but not for the rest of the match. */
 Test(pacing, the_shown_tick_catches_up_with_the_known_ones)
 {

@@ -29,6 +29,7 @@ enum {
     FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
     OTHER_FILLING = 0xa5,
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
+    PACE_UNIT = 256,
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
 };
@@ -41,6 +42,7 @@ typedef struct helper {
     const ls_simulation *simulation;
     ls_rerun *rerun;   /* NULL: not created yet */
     uint64_t began_ns; /* to read the request */
+    uint64_t pace;     /* of time that passes in its runs to what it spends; 0: they go on */
     uint8_t *before; /* shared with copies: the state before the last tick, of a large one; NULL */
     bool has_before;
 } helper;
@@ -191,25 +193,32 @@ static bool is_large(void)
 
 /* The runs behind the first one copy and hash large states for seconds, beside a live match that
  * needs the memory's speed. Those that have not ended by then are left out. */
-static bool is_enough(uint64_t spent_ns, uint64_t limit_ns)
+static bool is_enough(uint64_t now_ns, uint64_t limit_ns)
 {
-    return is_large() && spent_ns >= limit_ns / SHARE_OF_LARGE &&
+    return is_large() && now_ns >= limit_ns / SHARE_OF_LARGE &&
            (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH);
 }
 
-static uint64_t elapsed_ns(void)
+static uint64_t passed_ns(void)
 {
     const ls_clock clock = ls_clock_system();
     return ls_clock_now_ns(&clock) - here.began_ns;
 }
 
+/* Other processes that this waits for wait for a processor as this did. */
+static uint64_t spent_ns(void)
+{
+    return here.pace == 0 ? ls_rerun_spent_ns(passed_ns(), ls_machine_cpu_ns())
+                          : passed_ns() * PACE_UNIT / here.pace;
+}
+
 /* For other processes to end. Of the time for a large state some is for its states to be left. */
 static uint32_t left_ms(void)
 {
-    uint64_t spent_ms = elapsed_ns() / LS_NS_PER_MS;
+    uint64_t spent_ms = spent_ns() / LS_NS_PER_MS;
     uint32_t limit_ms = here.order.time_max_ms;
     limit_ms -= is_large() ? limit_ms / SHARE_OF_LARGE : 0;
-    return spent_ms < limit_ms ? limit_ms - (uint32_t)spent_ms : 0;
+    return spent_ms < limit_ms ? (uint32_t)((limit_ms - spent_ms) * here.pace / PACE_UNIT) : 0;
 }
 
 /* Of a large state copies run the last tick alone. */
@@ -235,15 +244,15 @@ static void run(ls_text *failure)
         ls_rerun_leave_state(here.rerun);
     }
     while (!ls_rerun_advance(here.rerun, 1)) {
-        uint64_t spent_ns = elapsed_ns();
+        uint64_t now_ns = spent_ns();
         fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
             ls_machine_give_way(true);
             keep_before();
         }
-        if (is_enough(spent_ns, limit_ns)) {
+        if (is_enough(now_ns, limit_ns)) {
             return;
-        } else if (spent_ns >= limit_ns) {
+        } else if (now_ns >= limit_ns) {
             ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
             return;
         }
@@ -432,7 +441,8 @@ static void collect_apart(apart_process *apart, bool is_waited_for, ls_rerun_out
     if (is_large()) {
         (void)ls_socket_send_all(apart->channel, "", 1);
     }
-    read_apart(apart, is_waited_for ? LS_MIN(here.order.time_max_ms / 4, left_ms()) : 0, &other);
+    uint64_t quarter_ms = here.order.time_max_ms * here.pace / PACE_UNIT / 4;
+    read_apart(apart, is_waited_for ? (uint32_t)LS_MIN(quarter_ms, left_ms()) : 0, &other);
     if (know_both(&outcome->figures, &other.figures, LS_RERUN_FRESH)) {
         outcome->figures.apart = compare_apart(&outcome->figures, &other.figures, &other.repeats);
         outcome->figures.known |= LS_RERUN_APART;
@@ -678,7 +688,7 @@ static void use_image(image_process *image, ls_rerun_outcome *outcome)
         }
     }
     const uint64_t half_ns = here.order.time_max_ms * LS_NS_PER_MS / 2;
-    if (is_whole && (is_large() || elapsed_ns() < half_ns)) {
+    if (is_whole && (is_large() || spent_ns() < half_ns)) {
         name_writes(image, outcome);
     }
     ls_child_process_kill(&image->process);
@@ -765,6 +775,7 @@ int ls_rerun_helper_run(void)
         image = start_image();
         run(&failure);
     }
+    here.pace = passed_ns() * PACE_UNIT / LS_MAX(spent_ns(), 1);
     bool is_written = write_outcome(&failure, &apart, &image);
     _Exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
 }

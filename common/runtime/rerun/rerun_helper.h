@@ -22,6 +22,15 @@ bool ls_rerun_helper_is_asked(int argc, char **argv);
 /* The process's exit code: 0 when an outcome was written. */
 int ls_rerun_helper_run(void);
 
+/* A limit counts what the helper worked: on a busy machine it gets no further while it waits for a
+ * processor. One that waits for something else has so many times as long. */
+#define LS_RERUN_BUSY_TIMES 4u
+
+static inline uint64_t ls_rerun_spent_ns(uint64_t passed_ns, uint64_t worked_ns)
+{
+    return LS_MAX(LS_MIN(worked_ns, passed_ns), passed_ns / LS_RERUN_BUSY_TIMES);
+}
+
 /* ---- for a helper that does something else with the same request ---- */
 
 /* First of all in a main that was started with `argument`: reads the request, and makes the

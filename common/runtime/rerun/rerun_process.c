@@ -200,7 +200,8 @@ static void run_helper(rerun_run *run)
         .input_bytes = run->input_bytes,
         .output = run->output,
         .output_bytes_max = run->output_bytes_max,
-        .time_max_ms = limit_ms(run),
+        .time_max_ms = LS_RERUN_BUSY_TIMES * limit_ms(run),
+        .work_max_ms = limit_ms(run),
         .is_stopped = &run->is_stopped,
     };
     run->status = ls_child_process_run(&config, &exchange, &run->end, &run->outcome.failure);

@@ -389,6 +389,18 @@ static bool read_some(child_run *run)
     return size > 0;
 }
 
+/* A process that waits for a processor has all the time that it is given. */
+static bool has_worked_enough(const child_run *run)
+{
+    clockid_t clock;
+    struct timespec worked = {0};
+    bool is_known = run->exchange->work_max_ms > 0 &&
+                    clock_getcpuclockid(run->process.id, &clock) == 0 &&
+                    clock_gettime(clock, &worked) == 0;
+    return is_known && (uint64_t)worked.tv_sec * 1000 + (uint64_t)worked.tv_nsec / LS_NS_PER_MS >=
+                           run->exchange->work_max_ms;
+}
+
 static void attend(child_run *run, ls_child_process_end *end)
 {
     const ls_clock clock = ls_clock_system();
@@ -408,7 +420,7 @@ static void attend(child_run *run, ls_child_process_end *end)
         }
         bool is_stopped = run->exchange->is_stopped && atomic_load(run->exchange->is_stopped);
         if (!is_killed) {
-            is_overdue = ls_clock_now_ns(&clock) >= end_ns;
+            is_overdue = ls_clock_now_ns(&clock) >= end_ns || has_worked_enough(run);
             is_killed = is_overdue || is_stopped;
             if (is_killed) {
                 ls_child_process_strike(&run->process);

@@ -327,7 +327,9 @@ static void follow(ls_child_process *child, const ls_child_process_exchange *exc
     for (uint32_t waited_ms = 0; !ls_child_process_wait(child, WATCH_MS, end);
          waited_ms += WATCH_MS) {
         bool is_stopped = exchange->is_stopped && atomic_load(exchange->is_stopped);
-        is_overdue = is_overdue || waited_ms >= exchange->time_max_ms;
+        uint64_t work_max_ns = exchange->work_max_ms * LS_NS_PER_MS;
+        is_overdue = is_overdue || waited_ms >= exchange->time_max_ms ||
+                     (work_max_ns > 0 && worked_ns(handle_of(child)) >= work_max_ns);
         if (is_stopped || is_overdue || is_too_much(output, exchange)) {
             ls_child_process_strike(child);
         }

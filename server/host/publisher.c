@@ -1,4 +1,4 @@
-#include "lockstep/server/program/publisher.h"
+#include "lockstep/server/host/publisher.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/key_file.h"
@@ -69,15 +69,9 @@ void ls_publisher_destroy(ls_publisher *publisher)
     }
 }
 
-static ls_datagram_socket *wrap(void *user, ls_datagram_socket *inner)
+ls_datagram_socket *ls_publisher_socket_around(ls_publisher *publisher, ls_datagram_socket *inner)
 {
-    const ls_publisher *publisher = user;
-    return ls_relay_server_socket(publisher->relay, inner);
-}
-
-ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher)
-{
-    return publisher ? (ls_socket_wrapper){wrap, publisher} : (ls_socket_wrapper){NULL, NULL};
+    return publisher ? ls_relay_server_socket(publisher->relay, inner) : inner;
 }
 
 bool ls_publisher_is_local(const ls_publisher *publisher)
