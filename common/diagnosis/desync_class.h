@@ -67,7 +67,7 @@ typedef enum ls_surrounding {
       "what the step reads there into parameters")                                                 \
     X(PROCESS, "process", "statics, threads, addresses or time",                                   \
       "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")     \
-    X(RACE, "race", "a race, or chance",                                                           \
+    X(RACE, "race", "a race between threads, or chance",                                           \
       "run lockstep-synctest GAME.so --only still,workers, build the game with "                   \
       "-fsanitize=thread, and draw no numbers from the system, the clock or a process id")
 
