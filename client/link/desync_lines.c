@@ -24,18 +24,19 @@ static void log_desync(ls_session *session, const ls_session_event *event, const
 {
     const ls_desync_notice *notice = &event->desync;
     bool is_own = event->subject == LS_DESYNC_OF_THIS_CLIENT;
+    ls_text since = ls_desync_since(ls_session_instance(session),
+                                    ls_session_offer(session)->hash_interval_ticks, notice->tick);
     if (event->subject == LS_DESYNC_OF_SERVER) {
         ls_log_line(log, LS_LOG_WARNING,
-                    "DESYNC: the server differs from tick %" PRIu32 " on from %" PRIu32
+                    "DESYNC: the server differs %s from %" PRIu32
                     " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
-                    notice->tick, notice->clients, notice->server_hash, notice->client_hash);
+                    since.bytes, notice->clients, notice->server_hash, notice->client_hash);
         return;
     }
     ls_log_line(log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
-                "DESYNC: %s%s differs from tick %" PRIu32 " on: server %016" PRIx64
-                ", client %016" PRIx64,
-                player_of(session, notice->slot).bytes, is_own ? ", this client," : "",
-                notice->tick, notice->server_hash, notice->client_hash);
+                "DESYNC: %s%s differs %s: server %016" PRIx64 ", client %016" PRIx64,
+                player_of(session, notice->slot).bytes, is_own ? ", this client," : "", since.bytes,
+                notice->server_hash, notice->client_hash);
 }
 
 static void log_head(const char *who, const ls_desync_cause *cause, ls_log_level level,

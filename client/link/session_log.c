@@ -186,6 +186,9 @@ static void log_event(ls_session_log *lines, const ls_session_event *event, uint
     case LS_SESSION_EVENT_UNPREDICTED:
         ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
         break;
+    case LS_SESSION_EVENT_UNNAMED_WRITE:
+        ls_log_line(log, LS_LOG_WARNING, "%s", event->text.bytes);
+        break;
     case LS_SESSION_EVENT_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;

@@ -94,6 +94,9 @@ ls_status ls_gameplay_create(ls_session *session, const ls_offer *offer, ls_text
     ls_status status = check_offer(session, why);
     LS_THEN(status, ls_sim_instance_create(session->simulation, &session->offer.config,
                                            session->allocator, &session->instance, why));
+    if (status == LS_OK && session->offer.trusts_writes) {
+        status = ls_sim_instance_trust_writes(session->instance);
+    }
     LS_THEN(status, create_parts(session, why));
     session->has_gameplay = status == LS_OK;
     return status;

@@ -121,7 +121,8 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SECRET, /* it comes back: ls_session_offer has another secret of its seat. A
                                 program that remembers the seat writes it down before it lets the
                                 packets of this turn leave */
-    LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
+    LS_SESSION_EVENT_UNPREDICTED,   /* text: prediction was asked for and cannot be had */
+    LS_SESSION_EVENT_UNNAMED_WRITE, /* text: what the simulation wrote here unnamed */
     LS_SESSION_EVENT_STARTED,
     LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
     LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */

@@ -91,12 +91,23 @@ static void record(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
 }
 
 /* State `tick` is the result of closed ticks alone. */
+static void warn_of_unnamed_write(const ls_session *context)
+{
+    ls_text what;
+    if (ls_sim_instance_unnamed_write(context->instance, &what)) {
+        ls_session_outbox_push_event(context->outbox, LS_SESSION_EVENT_UNNAMED_WRITE)->text = what;
+    }
+}
+
 LS_TICK_CODE static void settle(void *user, ls_tick tick, uint64_t state_hash)
 {
     ls_stepper *stepper = user;
     record(stepper, tick, state_hash);
     if (is_hashed(stepper, tick)) {
         ls_hash_log_append(stepper->context->hashes, tick, state_hash);
+    }
+    if (stepper->context->offer.trusts_writes) {
+        warn_of_unnamed_write(stepper->context);
     }
     ls_confirmed_ticks_forget_before_state(stepper->context->ticks, tick);
 }

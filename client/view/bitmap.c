@@ -1,5 +1,6 @@
 #include "lockstep/client/view/bitmap.h"
 
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
 
 #include <math.h>
@@ -57,6 +58,23 @@ static int32_t first_within(float low, uint32_t end)
     return first > 0.0f ? (int32_t)LS_MIN(first, (float)end) : 0;
 }
 
+/* Whether some of it is to be painted now. */
+static bool take(ls_canvas *canvas, ls_canvas_rect part, const ls_bitmap *bitmap,
+                 ls_canvas_point top_left, ls_canvas_point bottom_right)
+{
+    size_t bytes = (size_t)bitmap->columns * bitmap->rows * sizeof *bitmap->pixels;
+    const struct {
+        uint64_t pixels;
+        ls_canvas_point corners[2];
+        uint32_t columns;
+        uint32_t rows;
+    } key = {canvas->tiles ? ls_hash_bytes(bitmap->pixels, bytes, 0) : 0,
+             {top_left, bottom_right},
+             bitmap->columns,
+             bitmap->rows};
+    return ls_canvas_take(canvas, part, &key, sizeof key);
+}
+
 void ls_bitmap_paint(ls_canvas *canvas, const ls_bitmap *bitmap, ls_canvas_point top_left,
                      ls_canvas_point bottom_right)
 {
@@ -68,7 +86,12 @@ void ls_bitmap_paint(ls_canvas *canvas, const ls_bitmap *bitmap, ls_canvas_point
     int32_t left = first_within(top_left.x, canvas->width);
     int32_t right = first_within(bottom_right.x, canvas->width);
     int32_t bottom = first_within(bottom_right.y, canvas->height);
-    for (int32_t y = first_within(top_left.y, canvas->height); y < bottom; y++) {
+    int32_t top = first_within(top_left.y, canvas->height);
+    ls_canvas_rect part = {left, top, right - left, bottom - top};
+    if (!take(canvas, part, bitmap, top_left, bottom_right)) {
+        return;
+    }
+    for (int32_t y = top; y < bottom; y++) {
         reach rows = reach_of(y, top_left.y, bottom_right.y, bitmap->rows);
         bool is_new = rows.from != made.from || rows.end != made.end;
         for (int32_t x = left; is_new && x < right; x++) {

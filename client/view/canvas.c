@@ -1,11 +1,14 @@
 #include "lockstep/client/view/canvas.h"
 
+#include "lockstep/client/view/canvas_tiles.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/text.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define DISC_RADIUS_MIN 0.75f
 #define COVERED 256u /* shares of a pixel are counted in 256ths */
@@ -43,31 +46,68 @@ static int32_t clip(float value, uint32_t end)
     return value < (float)end ? (int32_t)value : (int32_t)end;
 }
 
-static void fill_span(uint32_t *row, int32_t from, int32_t end, paint with)
+/* The pixels of a canvas between two places. */
+static ls_canvas_rect rect_between(const ls_canvas *canvas, ls_canvas_point low,
+                                   ls_canvas_point high)
+{
+    int32_t x = clip(low.x, canvas->width);
+    int32_t y = clip(low.y, canvas->height);
+    return (ls_canvas_rect){x, y, clip(high.x, canvas->width) - x,
+                            clip(high.y, canvas->height) - y};
+}
+
+/* ---- the parts of a canvas that are painted now ---- */
+
+bool ls_canvas_take(ls_canvas *canvas, ls_canvas_rect rect, const void *what, size_t bytes)
+{
+    ls_canvas_tiles *tiles = canvas->tiles;
+    if (!tiles) {
+        return true;
+    }
+    uint64_t key = ls_canvas_tiles_compares(tiles) ? ls_hash_bytes(what, bytes, 0) : 0;
+    return ls_canvas_tiles_take(tiles, rect, key);
+}
+
+/* The parts of a row that are painted, from the left. */
+static ls_canvas_runs runs_of(const ls_canvas *canvas, int32_t y)
+{
+    static const ls_canvas_run whole = {0, INT32_MAX};
+    return canvas->tiles ? ls_canvas_tiles_runs(canvas->tiles, y)
+                         : (ls_canvas_runs){&whole, &whole + 1};
+}
+
+/* A span of a row, cut to a run. */
+typedef ls_canvas_run span;
+
+static span cut(span whole, ls_canvas_run run)
+{
+    return (span){LS_MAX(whole.from, run.from), LS_MIN(whole.end, run.end)};
+}
+
+static void fill_span(uint32_t *row, span at, paint with)
 {
     if (with.share == COVERED) {
-        for (int32_t x = from; x < end; x++) {
+        for (int32_t x = at.from; x < at.end; x++) {
             row[x] = with.pixel;
         }
         return;
     }
-    for (int32_t x = from; x < end; x++) {
+    for (int32_t x = at.from; x < at.end; x++) {
         row[x] = mix(row[x], with.pixel, with.share);
     }
 }
 
 /* ---- discs ---- */
 
-/* Pixels from `from` to before `end` whose share is that of a circle's edge through them: near
- * it, (r^2 - d^2) / 2r is the distance to it. */
-static void disc_edge(uint32_t *row, int32_t from, int32_t end, float centre_x, float inside,
-                      float scale, paint with)
+/* Pixels whose share is that of a circle's edge through them: near it, (r^2 - d^2) / 2r is the
+ * distance to it. */
+static void disc_edge(uint32_t *row, span at, float centre_x, float inside, float scale, paint with)
 {
-    for (int32_t x = from; x < end; x++) {
+    for (int32_t x = at.from; x < at.end; x++) {
         float dx = (float)x + 0.5f - centre_x;
         float share = 0.5f + (inside - dx * dx) * scale;
         share = share < 0.0f ? 0.0f : share > 1.0f ? 1.0f : share;
-        row[x] = mix(row[x], with.pixel, (uint32_t)(share * (float)with.share));
+        row[x] = mix(row[x], with.pixel, (uint32_t)(int32_t)(share * (float)with.share));
     }
 }
 
@@ -77,29 +117,46 @@ static float half_span(float radius, float dy)
     return radius > 0.0f && square > 0.0f ? sqrtf(square) : 0.0f;
 }
 
+static void disc_row(ls_canvas *canvas, int32_t y, ls_canvas_point centre, float radius, paint with)
+{
+    float dy = (float)y + 0.5f - centre.y;
+    float outer = half_span(radius + 0.5f, dy);
+    float inner = half_span(radius - 0.75f, dy);
+    int32_t from = clip(centre.x - outer, canvas->width);
+    int32_t end = clip(centre.x + outer + 1.0f, canvas->width);
+    int32_t inner_from = inner > 0.0f ? clip(centre.x - inner + 0.5f, canvas->width) : end;
+    int32_t inner_end = inner > 0.0f ? clip(centre.x + inner + 0.5f, canvas->width) : end;
+    float inside = radius * radius - dy * dy;
+    float scale = 0.5f / radius;
+    uint32_t *row = row_of(canvas, y);
+    ls_canvas_runs runs = runs_of(canvas, y);
+    for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+        disc_edge(row, cut((span){from, inner_from}, *run), centre.x, inside, scale, with);
+        fill_span(row, cut((span){inner_from, inner_end}, *run), with);
+        disc_edge(row, cut((span){inner_end, end}, *run), centre.x, inside, scale, with);
+    }
+}
+
 void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uint32_t colour)
 {
+    const struct {
+        ls_canvas_point centre;
+        float radius;
+        uint32_t colour;
+    } key = {centre, radius, colour};
     paint with = paint_of(colour);
     if (radius < DISC_RADIUS_MIN) {
         float smaller = radius / DISC_RADIUS_MIN;
         with.share = (uint32_t)((float)with.share * smaller * smaller);
         radius = DISC_RADIUS_MIN;
     }
-    int32_t bottom = clip(ceilf(centre.y + radius + 0.5f), canvas->height);
-    for (int32_t y = clip(centre.y - radius - 0.5f, canvas->height); y < bottom; y++) {
-        float dy = (float)y + 0.5f - centre.y;
-        float outer = half_span(radius + 0.5f, dy);
-        float inner = half_span(radius - 0.75f, dy);
-        int32_t from = clip(centre.x - outer, canvas->width);
-        int32_t end = clip(centre.x + outer + 1.0f, canvas->width);
-        int32_t inner_from = inner > 0.0f ? clip(centre.x - inner + 0.5f, canvas->width) : end;
-        int32_t inner_end = inner > 0.0f ? clip(centre.x + inner + 0.5f, canvas->width) : end;
-        float inside = radius * radius - dy * dy;
-        float scale = 0.5f / radius;
-        uint32_t *row = row_of(canvas, y);
-        disc_edge(row, from, inner_from, centre.x, inside, scale, with);
-        fill_span(row, inner_from, inner_end, with);
-        disc_edge(row, inner_end, end, centre.x, inside, scale, with);
+    ls_canvas_rect round =
+        rect_between(canvas, (ls_canvas_point){centre.x - radius - 1.5f, centre.y - radius - 0.5f},
+                     (ls_canvas_point){centre.x + radius + 2.5f, ceilf(centre.y + radius + 0.5f)});
+    if (ls_canvas_take(canvas, round, &key, sizeof key)) {
+        for (int32_t y = round.y; y < round.y + round.height; y++) {
+            disc_row(canvas, y, centre, radius, with);
+        }
     }
 }
 
@@ -112,8 +169,10 @@ typedef struct edge {
     float base;
 } edge;
 
+#define FAR_INSIDE 1e6f /* pixels: an edge that cuts nothing off */
+
 typedef struct outline {
-    edge edges[LS_CANVAS_CORNERS_MAX];
+    edge edges[LS_CANVAS_CORNERS_MAX]; /* those behind `count` are FAR_INSIDE */
     uint32_t count;
     float top; /* what lies beyond is no part of it: sharp corners would reach far */
     float bottom;
@@ -155,6 +214,9 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count, float 
             edge_between(corners[i], corners[(i + 1) % count], area < 0.0f ? -1.0f : 1.0f);
         shape.edges[i].base += grow;
     }
+    for (uint32_t i = count; i < LS_CANVAS_CORNERS_MAX; i++) {
+        shape.edges[i] = (edge){.base = FAR_INSIDE};
+    }
     shape.top -= grow;
     shape.bottom += grow;
     shape.left -= grow;
@@ -162,77 +224,145 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count, float 
     return shape;
 }
 
-/* The part of the row at height y that lies at least `depth` inside all edges; *from >= *end for
- * none of it. */
-static void row_part(const outline *shape, float y, float depth, float *from, float *end)
+/* From one place of a row to before another. */
+typedef struct stretch {
+    float from;
+    float end;
+} stretch;
+
+static void narrow(stretch *part, const edge *side, float rest)
 {
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const edge *side = &shape->edges[i];
-        float rest = depth - side->base - y * side->down;
-        if (side->along > 1e-6f) {
-            *from = fmaxf(*from, rest / side->along);
-        } else if (side->along < -1e-6f) {
-            *end = fminf(*end, rest / side->along);
-        } else if (rest > 0.0f) {
-            *end = *from;
-        }
+    if (side->along > 1e-6f) {
+        part->from = LS_MAX(part->from, rest / side->along);
+    } else if (side->along < -1e-6f) {
+        part->end = LS_MIN(part->end, rest / side->along);
+    } else if (rest > 0.0f) {
+        part->end = part->from;
     }
 }
 
-static void convex_edge(uint32_t *row, int32_t from, int32_t end, float y, const outline *shape,
-                        paint with)
+/* The parts of the row at height y that the shape touches, and that it covers; from >= end for none
+ * of it. */
+static stretch row_parts(const ls_canvas *canvas, const outline *shape, float y, stretch *covered)
 {
-    for (int32_t x = from; x < end; x++) {
+    stretch touched = {LS_MAX(shape->left - 0.5f, 0.0f),
+                       LS_MIN(shape->right + 0.5f, (float)canvas->width)};
+    *covered = touched;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const edge *side = &shape->edges[i];
+        float down = y * side->down;
+        narrow(&touched, side, -0.5f - side->base - down);
+        narrow(covered, side, 0.5f - side->base - down);
+    }
+    return touched;
+}
+
+static void convex_edge(uint32_t *row, span at, float y, const outline *shape, paint with)
+{
+    for (int32_t x = at.from; x < at.end; x++) {
         float share = 1.0f;
-        for (uint32_t i = 0; i < shape->count; i++) {
+        for (uint32_t i = 0; i < LS_CANVAS_CORNERS_MAX; i++) { /* of all: a loop is slower */
             const edge *side = &shape->edges[i];
             float depth = ((float)x + 0.5f) * side->along + y * side->down + side->base + 0.5f;
             share = LS_MIN(depth, share);
         }
         share = share < 0.0f ? 0.0f : share;
-        row[x] = mix(row[x], with.pixel, (uint32_t)(share * (float)with.share));
+        row[x] = mix(row[x], with.pixel, (uint32_t)(int32_t)(share * (float)with.share));
     }
 }
 
-static void fill_outline(ls_canvas *canvas, outline shape, uint32_t colour)
+static void outline_row(ls_canvas *canvas, const outline *shape, int32_t line, paint with)
 {
-    paint with = paint_of(colour);
-    int32_t bottom = clip(ceilf(shape.bottom + 0.5f), canvas->height);
-    for (int32_t line = clip(shape.top - 0.5f, canvas->height); line < bottom; line++) {
-        float y = (float)line + 0.5f;
-        float from = fmaxf(shape.left - 0.5f, 0.0f);
-        float end = fminf(shape.right + 0.5f, (float)canvas->width);
-        row_part(&shape, y, -0.5f, &from, &end);
-        if (from >= end) {
-            continue;
+    float y = (float)line + 0.5f;
+    stretch covered;
+    ls_canvas_runs runs = runs_of(canvas, line);
+    if (runs.first == runs.end) {
+        return;
+    }
+    stretch touched = row_parts(canvas, shape, y, &covered);
+    if (touched.from >= touched.end) {
+        return;
+    }
+    int32_t first = clip(touched.from, canvas->width);
+    int32_t last = clip(touched.end + 1.0f, canvas->width);
+    span inner = {clip(ceilf(covered.from - 0.5f), canvas->width),
+                  clip(floorf(covered.end + 0.5f), canvas->width)};
+    if (inner.from >= inner.end || inner.from < first) {
+        inner = (span){last, last};
+    }
+    uint32_t *row = row_of(canvas, line);
+    for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+        convex_edge(row, cut((span){first, inner.from}, *run), y, shape, with);
+        fill_span(row, cut(inner, *run), with);
+        convex_edge(row, cut((span){inner.end, last}, *run), y, shape, with);
+    }
+}
+
+/* A shape as it is painted: its corners, and how far outside of them its edges lie, pixels. */
+typedef struct convex {
+    ls_canvas_point corners[LS_CANVAS_CORNERS_MAX];
+    uint32_t count;
+    uint32_t colour;
+    float grow;
+} convex;
+
+/* A large shape that lies askew touches few of the tiles round it: those of each of their rows are
+ * taken by themselves. */
+static bool take_outline(ls_canvas *canvas, const outline *shape, ls_canvas_rect round,
+                         const convex *key)
+{
+    bool is_small = round.width <= 2 * LS_CANVAS_TILE || round.height <= 2 * LS_CANVAS_TILE;
+    if (!canvas->tiles || !ls_canvas_tiles_compares(canvas->tiles) || is_small) {
+        return ls_canvas_take(canvas, round, key, sizeof *key);
+    }
+    int32_t bottom = round.y + round.height;
+    for (int32_t y = round.y; y < bottom;) {
+        int32_t next = LS_MIN((y / LS_CANVAS_TILE + 1) * LS_CANVAS_TILE, bottom);
+        float left = (float)canvas->width;
+        float right = 0.0f;
+        for (int32_t line = y; line < next; line++) {
+            stretch covered;
+            stretch touched = row_parts(canvas, shape, (float)line + 0.5f, &covered);
+            if (touched.from < touched.end) {
+                left = LS_MIN(left, touched.from);
+                right = LS_MAX(right, touched.end + 1.0f);
+            }
         }
-        float inner_from = from;
-        float inner_end = end;
-        row_part(&shape, y, 0.5f, &inner_from, &inner_end);
-        int32_t first = clip(from, canvas->width);
-        int32_t last = clip(end + 1.0f, canvas->width);
-        int32_t inner_first = clip(ceilf(inner_from - 0.5f), canvas->width);
-        int32_t inner_last = clip(floorf(inner_end + 0.5f), canvas->width);
-        if (inner_first >= inner_last || inner_first < first) {
-            inner_first = last;
-            inner_last = last;
+        ls_canvas_take(canvas,
+                       rect_between(canvas, (ls_canvas_point){left, (float)y},
+                                    (ls_canvas_point){right, (float)next}),
+                       key, sizeof *key);
+        y = next;
+    }
+    return false;
+}
+
+static void fill_convex(ls_canvas *canvas, const convex *of)
+{
+    outline shape = outline_of(of->corners, of->count, of->grow);
+    ls_canvas_rect round =
+        rect_between(canvas, (ls_canvas_point){shape.left - 1.5f, shape.top - 0.5f},
+                     (ls_canvas_point){shape.right + 2.5f, ceilf(shape.bottom + 0.5f)});
+    if (take_outline(canvas, &shape, round, of)) {
+        for (int32_t line = round.y; line < round.y + round.height; line++) {
+            outline_row(canvas, &shape, line, paint_of(of->colour));
         }
-        uint32_t *row = row_of(canvas, line);
-        convex_edge(row, first, inner_first, y, &shape, with);
-        fill_span(row, inner_first, inner_last, with);
-        convex_edge(row, inner_last, last, y, &shape, with);
     }
 }
 
 void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t count,
                       uint32_t colour)
 {
-    fill_outline(canvas, outline_of(corners, count, 0.0f), colour);
+    convex shape = {.count = count, .colour = colour};
+    memcpy(shape.corners, corners, count * sizeof *corners);
+    fill_convex(canvas, &shape);
 }
 
 void ls_canvas_facet(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t colour)
 {
-    fill_outline(canvas, outline_of(corners, 3, 0.5f), colour);
+    convex shape = {.count = 3, .colour = colour, .grow = 0.5f};
+    memcpy(shape.corners, corners, 3 * sizeof *corners);
+    fill_convex(canvas, &shape);
 }
 
 void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
@@ -259,20 +389,30 @@ void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
 void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour)
 {
     paint with = paint_of(colour);
-    int32_t from = clip((float)rect.x, canvas->width);
-    int32_t end = clip((float)rect.x + (float)rect.width, canvas->width);
-    int32_t bottom = clip((float)rect.y + (float)rect.height, canvas->height);
-    for (int32_t y = clip((float)rect.y, canvas->height); y < bottom; y++) {
-        fill_span(row_of(canvas, y), from, end, with);
+    ls_canvas_rect part = rect_between(
+        canvas, (ls_canvas_point){(float)rect.x, (float)rect.y},
+        (ls_canvas_point){(float)rect.x + (float)rect.width, (float)rect.y + (float)rect.height});
+    if (canvas->tiles && !ls_canvas_tiles_take_fill(canvas->tiles, part, colour)) {
+        return;
+    }
+    for (int32_t y = part.y; y < part.y + part.height; y++) {
+        ls_canvas_runs runs = runs_of(canvas, y);
+        for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+            fill_span(row_of(canvas, y), cut((span){part.x, part.x + part.width}, *run), with);
+        }
     }
 }
 
 void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count)
 {
-    uint32_t *row = row_of(canvas, y) + x;
-    for (int32_t i = 0; i < count; i++) {
-        paint with = paint_of(colours[i]);
-        row[i] = with.share == COVERED ? with.pixel : mix(row[i], with.pixel, with.share);
+    uint32_t *row = row_of(canvas, y);
+    ls_canvas_runs runs = runs_of(canvas, y);
+    for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+        span at = cut((span){x, x + count}, *run);
+        for (int32_t k = at.from; k < at.end; k++) {
+            paint with = paint_of(colours[k - x]);
+            row[k] = with.share == COVERED ? with.pixel : mix(row[k], with.pixel, with.share);
+        }
     }
 }
 
@@ -332,19 +472,33 @@ static const uint8_t *coverage_of(const ls_canvas_font *font, uint32_t glyph)
     return font->coverage + (size_t)glyph * font->width * font->height;
 }
 
+/* A glyph at its place: what decides about its pixels. */
+typedef struct glyph_key {
+    uint64_t coverage; /* where the font has it */
+    ls_canvas_point at;
+    float height;
+    uint32_t colour;
+} glyph_key;
+
 static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
-                       paint with, const uint8_t *coverage)
+                       uint32_t colour, const uint8_t *coverage)
 {
-    for (uint32_t row = 0; row < font->height; row++) {
-        int32_t at_y = y + (int32_t)row;
-        if (at_y < 0 || at_y >= (int32_t)canvas->height) {
-            continue;
-        }
+    const glyph_key key = {(uintptr_t)coverage, {(float)x, (float)y}, 0.0f, colour};
+    paint with = paint_of(colour);
+    ls_canvas_rect part = rect_between(
+        canvas, key.at,
+        (ls_canvas_point){(float)x + (float)font->width, (float)y + (float)font->height});
+    if (!ls_canvas_take(canvas, part, &key, sizeof key)) {
+        return;
+    }
+    for (int32_t at_y = part.y; at_y < part.y + part.height; at_y++) {
         uint32_t *pixels = row_of(canvas, at_y);
-        for (uint32_t column = 0; column < font->width; column++) {
-            int32_t at_x = x + (int32_t)column;
-            uint32_t covered = coverage[row * font->width + column];
-            if (covered > 0 && at_x >= 0 && at_x < (int32_t)canvas->width) {
+        const uint8_t *row = coverage + (size_t)(at_y - y) * font->width;
+        ls_canvas_runs runs = runs_of(canvas, at_y);
+        for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+            span at = cut((span){part.x, part.x + part.width}, *run);
+            for (int32_t at_x = at.from; at_x < at.end; at_x++) {
+                uint32_t covered = row[at_x - x];
                 uint32_t share = (covered + (covered >> 7)) * with.share / COVERED;
                 pixels[at_x] = mix(pixels[at_x], with.pixel, share);
             }
@@ -355,10 +509,9 @@ static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x,
 void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
                     uint32_t colour, const char *text)
 {
-    paint with = paint_of(colour);
     for (; *text && x < (int32_t)canvas->width;
          text += ls_text_fit(text, 1), x += (int32_t)font->width) {
-        draw_glyph(canvas, font, x, y, with, coverage_of(font, glyph_of(text)));
+        draw_glyph(canvas, font, x, y, colour, coverage_of(font, glyph_of(text)));
     }
 }
 
@@ -394,17 +547,29 @@ static float covered_at(const ls_canvas_font *font, const uint8_t *coverage, flo
     return sum;
 }
 
-static void stretch_glyph(ls_canvas *canvas, const ls_canvas_font *font, ls_canvas_point at,
-                          float scale, paint with, const uint8_t *coverage)
+static void stretch_glyph(ls_canvas *canvas, const ls_canvas_font *font, const glyph_key *key,
+                          const uint8_t *coverage)
 {
-    int32_t bottom = clip(at.y + (float)font->height / scale + 1.0f, canvas->height);
-    int32_t right = clip(at.x + (float)font->width / scale + 1.0f, canvas->width);
-    for (int32_t y = clip(at.y, canvas->height); y < bottom; y++) {
+    paint with = paint_of(key->colour);
+    ls_canvas_point place = key->at;
+    float scale = (float)font->height / key->height;
+    ls_canvas_rect part =
+        rect_between(canvas, place,
+                     (ls_canvas_point){place.x + (float)font->width / scale + 1.0f,
+                                       place.y + (float)font->height / scale + 1.0f});
+    if (!ls_canvas_take(canvas, part, key, sizeof *key)) {
+        return;
+    }
+    for (int32_t y = part.y; y < part.y + part.height; y++) {
         uint32_t *row = row_of(canvas, y);
-        for (int32_t x = clip(at.x, canvas->width); x < right; x++) {
-            float covered = covered_at(font, coverage, ((float)x + 0.5f - at.x) * scale,
-                                       ((float)y + 0.5f - at.y) * scale);
-            row[x] = mix(row[x], with.pixel, (uint32_t)(covered * (float)with.share / 255.0f));
+        ls_canvas_runs runs = runs_of(canvas, y);
+        for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
+            span at = cut((span){part.x, part.x + part.width}, *run);
+            for (int32_t x = at.from; x < at.end; x++) {
+                float covered = covered_at(font, coverage, ((float)x + 0.5f - place.x) * scale,
+                                           ((float)y + 0.5f - place.y) * scale);
+                row[x] = mix(row[x], with.pixel, (uint32_t)(covered * (float)with.share / 255.0f));
+            }
         }
     }
 }
@@ -414,10 +579,11 @@ void ls_canvas_text_stretched(ls_canvas *canvas, const ls_canvas_fonts *fonts,
                               const char *text)
 {
     const ls_canvas_font *font = font_for(fonts, height);
-    paint with = paint_of(colour);
     float scale = (float)font->height / height;
     for (ls_canvas_point at = top_left; *text && at.x < (float)canvas->width;
          text += ls_text_fit(text, 1), at.x += (float)font->width / scale) {
-        stretch_glyph(canvas, font, at, scale, with, coverage_of(font, glyph_of(text)));
+        const uint8_t *coverage = coverage_of(font, glyph_of(text));
+        const glyph_key key = {(uintptr_t)coverage, at, height, colour};
+        stretch_glyph(canvas, font, &key, coverage);
     }
 }

@@ -5,9 +5,14 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_CANVAS_H
 #define LOCKSTEP_CLIENT_VIEW_CANVAS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LS_CANVAS_SIDE_MAX 8192u
+
+/* Which parts of a canvas are painted anew: canvas_tiles. */
+typedef struct ls_canvas_tiles ls_canvas_tiles;
 
 /* Colours are 0xRRGGBBAA, as in a draw list. Places are in pixels from the top left corner: the
  * middle of the first pixel is (0.5, 0.5). */
@@ -15,6 +20,7 @@ typedef struct ls_canvas {
     uint32_t *pixels; /* [height][width], 0xFFRRGGBB; the caller's memory */
     uint32_t width;   /* 1 .. LS_CANVAS_SIDE_MAX */
     uint32_t height;
+    ls_canvas_tiles *tiles; /* NULL: each picture is painted as a whole */
 } ls_canvas;
 
 typedef struct ls_canvas_point {
@@ -50,6 +56,10 @@ typedef struct ls_canvas_rect {
     int32_t width; /* 0 or less: nothing */
     int32_t height;
 } ls_canvas_rect;
+
+/* For what is painted by ls_canvas_row within `rect`, and made of these bytes: whether some of it
+ * is to be painted now. */
+bool ls_canvas_take(ls_canvas *canvas, ls_canvas_rect rect, const void *what, size_t bytes);
 
 /* A disc that is smaller than a pixel is painted as one, and fainter. */
 void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uint32_t colour);

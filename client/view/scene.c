@@ -1,6 +1,7 @@
 #include "lockstep/client/view/scene.h"
 
 #include "lockstep/client/view/bitmap.h"
+#include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/common/base/language.h"
 
 #include <math.h>
@@ -349,7 +350,7 @@ ls_overlay ls_scene_overlay(const ls_scene *scene, const ls_canvas_fonts *fonts,
                         .has_keys = scene->has_keys};
 }
 
-void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
+static void paint_all(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
 {
     painter to = {.camera = &scene->camera,
                   .fonts = fonts,
@@ -369,6 +370,17 @@ void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canv
     if (fonts) {
         ls_overlay overlay = ls_scene_overlay(scene, fonts, canvas);
         ls_overlay_paint(&overlay);
+    }
+}
+
+void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canvas *canvas)
+{
+    if (canvas->tiles) {
+        ls_canvas_tiles_compare(canvas->tiles);
+        paint_all(scene, fonts, canvas);
+    }
+    if (!canvas->tiles || ls_canvas_tiles_repaint(canvas->tiles)) {
+        paint_all(scene, fonts, canvas);
     }
 }
 

@@ -1,6 +1,6 @@
 #include "lockstep/client/window/window.h"
 
-#include "lockstep/client/view/canvas_changes.h"
+#include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/client/window/font_file.h"
 
 #include <SDL2/SDL.h>
@@ -20,7 +20,7 @@ struct ls_window {
     SDL_Window *window;
     SDL_Renderer *renderer; /* of a graphics card; NULL: pictures are copied to the window */
     SDL_Texture *texture;   /* likewise; as large as the canvas */
-    bool is_shown;          /* what was copied to the window last is still there */
+    bool is_shown;          /* the window has the last picture still */
     SDL_GameController *pad;
     uint32_t display_hz;
     ls_canvas canvas;
@@ -99,6 +99,9 @@ static ls_status load_fonts(ls_window *window, uint32_t text_points, ls_text *wh
         status = load_font(window, path, (quarters[i] * text_points + 2) / 4, i, why);
     }
     window->text_points = text_points;
+    if (window->canvas.tiles) {
+        ls_canvas_tiles_forget(window->canvas.tiles);
+    }
     return status;
 }
 
@@ -211,6 +214,7 @@ void ls_window_close(ls_window *window)
     for (uint32_t i = 0; i < FONTS; i++) {
         ls_release(window->allocator, window->glyphs[i]);
     }
+    ls_canvas_tiles_destroy(window->canvas.tiles, window->allocator);
     ls_release(window->allocator, window->canvas.pixels);
     ls_release(window->allocator, window);
 }
@@ -425,6 +429,10 @@ static bool translate(ls_window *window, const SDL_Event *from, ls_view_event *e
         return read_wheel(window, &from->wheel, event);
     case SDL_WINDOWEVENT:
         return read_window_change(window, &from->window, event);
+    case SDL_RENDER_TARGETS_RESET:
+    case SDL_RENDER_DEVICE_RESET:
+        window->is_shown = false;
+        return false;
     default:
         return read_pad(window, from, event);
     }
@@ -460,9 +468,12 @@ static void resize(ls_window *window, uint32_t width, uint32_t height)
         SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE);
     }
     SDL_DestroyTexture(window->texture);
+    ls_canvas_tiles_destroy(window->canvas.tiles, window->allocator);
     ls_release(window->allocator, window->canvas.pixels);
     window->texture = texture;
-    window->canvas = (ls_canvas){pixels, width, height};
+    window->canvas = (ls_canvas){pixels, width, height,
+                                 ls_canvas_tiles_create(width, height, window->allocator)};
+    window->is_shown = false;
 }
 
 static void measure(ls_window *window, int *width, int *height)
@@ -521,47 +532,72 @@ static void stretch(const ls_window *window, SDL_Surface *surface)
     SDL_UpdateWindowSurface(window->window);
 }
 
-static void copy_changes(ls_window *window, SDL_Surface *surface)
+/* The parts of the canvas that are not in the window yet. */
+static uint32_t parts_to_show(const ls_window *window, SDL_Rect places[LS_CANVAS_PARTS_MAX])
 {
-    ls_canvas_part parts[LS_CANVAS_BANDS_MAX];
-    SDL_Rect places[LS_CANVAS_BANDS_MAX];
+    const ls_canvas *canvas = &window->canvas;
+    ls_canvas_rect parts[LS_CANVAS_PARTS_MAX] = {
+        {0, 0, (int32_t)canvas->width, (int32_t)canvas->height}};
     uint32_t count =
-        ls_canvas_copy_changes(&window->canvas, surface->pixels, (size_t)surface->pitch, parts);
+        window->is_shown && canvas->tiles ? ls_canvas_tiles_parts(canvas->tiles, parts) : 1;
     for (uint32_t i = 0; i < count; i++) {
-        places[i] =
-            (SDL_Rect){(int)parts[i].x, (int)parts[i].y, (int)parts[i].width, (int)parts[i].height};
+        places[i] = (SDL_Rect){parts[i].x, parts[i].y, parts[i].width, parts[i].height};
     }
-    if (!window->is_shown) {
-        SDL_UpdateWindowSurface(window->window);
-    } else if (count > 0) {
-        SDL_UpdateWindowSurfaceRects(window->window, places, (int)count);
+    return count;
+}
+
+static const uint32_t *pixels_at(const ls_canvas *canvas, const SDL_Rect *place)
+{
+    return canvas->pixels + (size_t)place->y * canvas->width + place->x;
+}
+
+static void copy(const ls_canvas *canvas, const SDL_Rect *place, SDL_Surface *surface)
+{
+    uint8_t *to = (uint8_t *)surface->pixels + (size_t)place->y * (size_t)surface->pitch +
+                  (size_t)place->x * sizeof *canvas->pixels;
+    const uint32_t *from = pixels_at(canvas, place);
+    for (int y = 0; y < place->h; y++, to += surface->pitch, from += canvas->width) {
+        memcpy(to, from, (size_t)place->w * sizeof *from);
     }
-    window->is_shown = true;
 }
 
 static void show_copy(ls_window *window)
 {
     SDL_Surface *surface = SDL_GetWindowSurface(window->window);
-    if (!surface) {
-        return; /* the window changes its size just now */
-    }
-    bool is_as_large = surface->w == (int)window->canvas.width &&
+    SDL_Rect places[LS_CANVAS_PARTS_MAX];
+    bool is_as_large = surface && surface->w == (int)window->canvas.width &&
                        surface->h == (int)window->canvas.height && has_our_pixels(surface);
-    if (is_as_large) {
-        copy_changes(window, surface);
-    } else {
+    uint32_t count = is_as_large ? parts_to_show(window, places) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        copy(&window->canvas, &places[i], surface);
+    }
+    if (count > 0) {
+        SDL_UpdateWindowSurfaceRects(window->window, places, (int)count);
+    }
+    if (surface && !is_as_large) { /* else the window changes its size just now */
         stretch(window, surface);
     }
+    window->is_shown = is_as_large;
+}
+
+static void show_texture(ls_window *window)
+{
+    SDL_Rect places[LS_CANVAS_PARTS_MAX];
+    uint32_t count = parts_to_show(window, places);
+    for (uint32_t i = 0; i < count; i++) {
+        SDL_UpdateTexture(window->texture, &places[i], pixels_at(&window->canvas, &places[i]),
+                          (int)(window->canvas.width * sizeof *window->canvas.pixels));
+    }
+    SDL_RenderCopy(window->renderer, window->texture, NULL, NULL);
+    SDL_RenderPresent(window->renderer);
+    window->is_shown = true;
 }
 
 void ls_window_show(ls_window *window)
 {
-    if (!window->renderer) {
+    if (window->renderer) {
+        show_texture(window);
+    } else {
         show_copy(window);
-        return;
     }
-    SDL_UpdateTexture(window->texture, NULL, window->canvas.pixels,
-                      (int)(window->canvas.width * sizeof *window->canvas.pixels));
-    SDL_RenderCopy(window->renderer, window->texture, NULL, NULL);
-    SDL_RenderPresent(window->renderer);
 }

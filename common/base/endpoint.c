@@ -56,6 +56,26 @@ bool ls_endpoint_is_loopback(const ls_endpoint *endpoint)
                                          : memcmp(endpoint->address, own, sizeof own) == 0;
 }
 
+bool ls_endpoint_is_public(const ls_endpoint *endpoint)
+{
+    static const struct {
+        uint8_t first, second, bits;
+    } networks[] = {{0, 0, 8},      {10, 0, 8},    {100, 64, 10},  {127, 0, 8},
+                    {169, 254, 16}, {172, 16, 12}, {192, 168, 16}, {224, 0, 3}};
+    const uint8_t *at = endpoint->address + sizeof ipv4_prefix;
+    if (!ls_endpoint_is_ipv4(endpoint)) {
+        return endpoint->address[0] >> 5 == 1; /* 2000::/3 */
+    }
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
+        uint32_t differs =
+            (uint32_t)(at[0] ^ networks[i].first) << 8 | (at[1] ^ networks[i].second);
+        if (differs >> (16 - networks[i].bits) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 size_t ls_udp_header_bytes(const ls_endpoint *endpoint)
 {
     enum {
@@ -80,8 +100,12 @@ uint64_t ls_endpoint_origin(const ls_endpoint *endpoint)
     return ls_load_u64(bytes);
 }
 
+bool ls_endpoint_is_same_host(const ls_endpoint *a, const ls_endpoint *b)
+{
+    return memcmp(a->address, b->address, sizeof a->address) == 0;
+}
+
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b)
 {
-    return a->port == b->port && a->via == b->via &&
-           memcmp(a->address, b->address, sizeof a->address) == 0;
+    return a->port == b->port && a->via == b->via && ls_endpoint_is_same_host(a, b);
 }

@@ -18,7 +18,7 @@ typedef struct ls_endpoint {
     /* As struct in6_addr holds it; one of IPv4 is mapped into IPv6 (::ffff:192.0.2.1). */
     uint8_t address[LS_ENDPOINT_ADDRESS_BYTES];
     uint16_t port; /* in the machine's byte order */
-    uint16_t via; /* 0: reached directly; else by a relay (protocol/relay), which gave the number */
+    uint16_t via;  /* 0: reached directly; else by protocol/relay or /door, which gave the number */
 } ls_endpoint;
 
 /* An IPv4 address in network byte order, as struct in_addr holds it; 0 for one of IPv6. */
@@ -32,6 +32,10 @@ ls_endpoint ls_endpoint_loopback_like(const ls_endpoint *endpoint);
 
 /* 127.0.0.0/8 or "::1". */
 bool ls_endpoint_is_loopback(const ls_endpoint *endpoint);
+
+/* Whether hosts of the whole Internet might reach it: it is of no private or shared network, no
+ * link's own, no group's, and this machine's neither. */
+bool ls_endpoint_is_public(const ls_endpoint *endpoint);
 
 /* Bytes of the headers of IP and UDP before a datagram to or from there. */
 size_t ls_udp_header_bytes(const ls_endpoint *endpoint);
@@ -54,6 +58,8 @@ static inline bool ls_endpoint_origin_is_loopback(uint64_t origin)
 }
 
 bool ls_endpoint_is_equal(const ls_endpoint *a, const ls_endpoint *b);
+/* Whether the addresses are the same, whatever the ports. */
+bool ls_endpoint_is_same_host(const ls_endpoint *a, const ls_endpoint *b);
 
 LS_C_END
 

@@ -29,6 +29,20 @@ static uint32_t surroundings_of_item(ls_fingerprint_item item)
     }
 }
 
+/* ---- ticks ---- */
+
+ls_text ls_desync_since(const ls_sim_instance *instance, uint32_t interval_ticks, ls_tick tick)
+{
+    ls_text since = {{0}};
+    ls_tick whole = ls_sim_instance_whole_before(instance, interval_ticks, tick);
+    if (tick - whole > interval_ticks) {
+        ls_text_set(&since, "between tick %" PRIu32 " and tick %" PRIu32, whole, tick);
+    } else {
+        ls_text_set(&since, "from tick %" PRIu32 " on", tick);
+    }
+    return since;
+}
+
 /* ---- classes ---- */
 
 #define CASE_WORD(name, word, text, next) LS_CASE(LS_DESYNC_CLASS_##name, word)

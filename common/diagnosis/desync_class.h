@@ -39,6 +39,12 @@ typedef enum ls_surrounding {
 #define LS_SURROUNDING_NO_CPU_FEATURES                                                             \
     "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX,-SSE4_2,-SSE4_1"
 
+/* ---- ticks ---- */
+
+/* Since when a state differs that does so at this tick: "from tick 120 on", or, where the match
+ * trusts what its simulation says it writes, "between tick 60 and tick 120". */
+ls_text ls_desync_since(const ls_sim_instance *instance, uint32_t interval_ticks, ls_tick tick);
+
 /* ---- classes ---- */
 
 /* X(NAME, the word in reports and JSON, what it means, what to do next). New ones are added at the

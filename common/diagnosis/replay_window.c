@@ -137,7 +137,7 @@ ls_replay_needs ls_replay_needs_of(const ls_sim_instance *instance, uint32_t has
     return (ls_replay_needs){
         .state_bytes = ls_sim_instance_image_bytes(instance),
         .tick_rate_hz = ls_sim_instance_config(instance)->tick_rate_hz,
-        .hash_interval_ticks = hash_interval_ticks,
+        .hash_interval_ticks = LS_MAX(hash_interval_ticks, ls_sim_instance_whole_ticks(instance)),
         .is_saved = ls_sim_instance_schema(instance) == NULL,
     };
 }

@@ -82,6 +82,7 @@ typedef struct ls_summary_desync {
     bool is_spectator; /* it has no slot */
     uint64_t server_hash;
     uint64_t client_hash;
+    ls_text since;       /* "from tick 120 on": for the lines of a match alone */
     uint32_t clients;    /* 0: the slot differs; else the server does, from so many that agree */
     uint32_t times;      /* that this slot differed so far, this one included; 0: not known */
     bool has_cause;      /* else the rest means nothing */

@@ -41,6 +41,13 @@ typedef struct aligned_block {
     void *bytes; /* aligned, inside memory */
 } aligned_block;
 
+/* Bytes that changed and that no pass has named, between two hashes of all bytes. */
+typedef struct unnamed_write {
+    size_t offset;
+    ls_tick after;
+    ls_tick until; /* 0: there are none, or they were told */
+} unnamed_write;
+
 struct ls_sim_instance {
     const ls_allocator *allocator;
     const ls_simulation *simulation;
@@ -57,6 +64,12 @@ struct ls_sim_instance {
     ls_tick tick;
     bool is_initialised; /* init succeeded, so deinit is owed */
     bool is_hashed;      /* the hasher has hashed the live state as it is */
+
+    /* Of a simulation whose named writes are trusted. */
+    ls_written written; /* since the state that the hasher knows; count 0: not trusted */
+    bool is_followed;   /* steps alone have written since then */
+    ls_tick whole_tick; /* of the newest hash of all bytes */
+    unnamed_write unnamed;
 };
 
 static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_block *out)
@@ -275,11 +288,19 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
     }
     deinit(instance);
     ls_state_hasher_destroy(instance->hasher);
+    ls_release(instance->allocator, instance->written.chunks);
     ls_schema_destroy(instance->schema);
     ls_save_image_destroy(instance->image);
     block_release(instance->allocator, &instance->scratch);
     block_release(instance->allocator, &instance->state);
     ls_release(instance->allocator, instance);
+}
+
+/* Somebody else than a step has written, or may. */
+static void forget_hash(ls_sim_instance *instance)
+{
+    instance->is_hashed = false;
+    instance->is_followed = false;
 }
 
 /* ---- what it is ---- */
@@ -288,7 +309,7 @@ ls_status ls_sim_instance_restart(ls_sim_instance *instance)
 {
     deinit(instance);
     instance->is_initialised = false;
-    instance->is_hashed = false;
+    forget_hash(instance);
     instance->tick = 0;
     memset(instance->state.bytes, 0, instance->state_bytes);
     return make_state_0(instance, NULL);
@@ -316,7 +337,7 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance)
 
 void *ls_sim_instance_state(ls_sim_instance *instance)
 {
-    instance->is_hashed = false;
+    forget_hash(instance);
     return instance->state.bytes;
 }
 
@@ -374,6 +395,7 @@ LS_TICK_CODE void ls_sim_instance_step_watched(ls_sim_instance *instance,
         .state = instance->state.bytes,
         .scratch = instance->scratch.bytes,
         .tuning = &instance->tuning,
+        .written = instance->written.count > 0 ? &instance->written : NULL,
     };
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
         ls_plugin_place_here =
@@ -443,11 +465,84 @@ void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes)
     return instance->scratch.bytes;
 }
 
+ls_status ls_sim_instance_trust_writes(ls_sim_instance *instance)
+{
+    size_t count = (instance->state_bytes + LS_HASH_CHUNK_BYTES - 1) / LS_HASH_CHUNK_BYTES;
+    if (!instance->simulation->names_writes || instance->written.chunks) {
+        return LS_OK;
+    }
+    instance->written.chunks = ls_allocate(instance->allocator, count);
+    instance->written.count = instance->written.chunks ? count : 0;
+    return instance->written.chunks ? LS_OK : LS_NO_MEMORY;
+}
+
+uint32_t ls_sim_instance_whole_ticks(const ls_sim_instance *instance)
+{
+    return instance->written.chunks ? instance->config.tick_rate_hz : 1;
+}
+
+ls_tick ls_sim_instance_whole_before(const ls_sim_instance *instance, uint32_t interval_ticks,
+                                     ls_tick tick)
+{
+    uint32_t ticks = ls_sim_instance_whole_ticks(instance);
+    ls_tick hashed = (LS_MAX(tick, 1) - 1) / interval_ticks * interval_ticks;
+    return (hashed / ticks * ticks + interval_ticks - 1) / interval_ticks * interval_ticks;
+}
+
+bool ls_sim_instance_unnamed_write(ls_sim_instance *instance, ls_text *out)
+{
+    unnamed_write found = instance->unnamed;
+    if (found.until == 0) {
+        return false;
+    }
+    size_t end = LS_MIN(found.offset + LS_HASH_CHUNK_BYTES, instance->state_bytes);
+    ls_text_set(out,
+                "between tick %" PRIu32 " and tick %" PRIu32 " simulation '%s' wrote to bytes %zu "
+                "to %zu of its state (from \"%s\" on) and did not name them: all bytes are hashed "
+                "every time from now on",
+                found.after, found.until, instance->simulation->name, found.offset, end - 1,
+                ls_schema_at(instance->schema, found.offset).field->path);
+    instance->unnamed.until = 0;
+    return true;
+}
+
+/* After a hash of all bytes where it is due. */
+static void check_writes(ls_sim_instance *instance, size_t unnamed)
+{
+    if (unnamed < instance->written.count) {
+        instance->unnamed =
+            (unnamed_write){unnamed * LS_HASH_CHUNK_BYTES, instance->whole_tick, instance->tick};
+        instance->written.count = 0;
+    }
+}
+
+static uint64_t hash_trusted(ls_sim_instance *instance)
+{
+    const void *state = instance->state.bytes;
+    uint64_t state_hash = 0;
+    size_t unnamed = instance->written.count;
+    uint32_t ticks = ls_sim_instance_whole_ticks(instance);
+    bool is_whole = !instance->is_followed || instance->tick / ticks > instance->whole_tick / ticks;
+    if (!instance->is_followed) {
+        state_hash = ls_state_hash(instance->hasher, state);
+    } else if (is_whole) {
+        state_hash = ls_state_hash_check(instance->hasher, state, &instance->written, &unnamed);
+    } else {
+        state_hash = ls_state_hash_written(instance->hasher, state, &instance->written);
+    }
+    memset(instance->written.chunks, 0, instance->written.count);
+    check_writes(instance, unnamed);
+    instance->whole_tick = is_whole ? instance->tick : instance->whole_tick;
+    instance->is_followed = true;
+    return state_hash;
+}
+
 LS_TICK_CODE uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
 {
     if (instance->hasher) {
         instance->is_hashed = true;
-        return ls_state_hash(instance->hasher, instance->state.bytes);
+        return instance->written.count > 0 ? hash_trusted(instance)
+                                           : ls_state_hash(instance->hasher, instance->state.bytes);
     }
     ls_plugin_place_enter(LS_PLUGIN_CALL_HASH);
     uint64_t state_hash = instance->simulation->hash(&instance->config, instance->state.bytes);
@@ -556,7 +651,7 @@ ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, 
                                ls_tick tick)
 {
     ls_status status = LS_OK;
-    instance->is_hashed = false;
+    forget_hash(instance);
     if (!instance->schema && !instance->simulation->load) {
         status = LS_UNSUPPORTED;
     } else if (!ls_sim_instance_is_save(instance, bytes, size) &&

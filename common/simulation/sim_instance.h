@@ -94,6 +94,23 @@ void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes); /* NULL
 /* State hash of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 
+/* From now on the hash takes what no pass has named for unchanged, until a tick that is a multiple
+ * of the tick rate (once a second) has come: then it is that of all bytes again, and what was not
+ * named is found. No effect where the simulation does not name what it writes. NO_MEMORY. */
+ls_status ls_sim_instance_trust_writes(ls_sim_instance *instance);
+
+/* True once, when a trusted simulation has written without naming it: what and when, as a sentence.
+ * It is not trusted any more. */
+bool ls_sim_instance_unnamed_write(ls_sim_instance *instance, ls_text *out);
+
+/* Ticks from one hash of all bytes to the next; 1: each is, since nothing is or was trusted. */
+uint32_t ls_sim_instance_whole_ticks(const ls_sim_instance *instance);
+
+/* The newest state before `tick` whose hash was that of all bytes, where every `interval_ticks`-th
+ * state is hashed: what differs at this tick may do so since then. */
+ls_tick ls_sim_instance_whole_before(const ls_sim_instance *instance, uint32_t interval_ticks,
+                                     ls_tick tick);
+
 /* The hashes of its chunks (ls_state_hasher_chunk_hashes), borrowed until the next hash; NULL when
  * the live state was not hashed since it may have changed, or is hashed by callback. */
 const uint8_t *ls_sim_instance_chunk_hashes(const ls_sim_instance *instance);

@@ -228,6 +228,9 @@ static const char *function_fault(const ls_simulation *simulation)
     if (!simulation->save != !simulation->load) {
         return "save and load come together";
     }
+    if (simulation->hash && simulation->names_writes) {
+        return "names_writes is only for a simulation with fields";
+    }
     return NULL;
 }
 

@@ -241,6 +241,13 @@ typedef struct ls_sim_tuning {
     uint32_t log_level; /* what the simulation may print of its own, as ls_log_level counts */
 } ls_sim_tuning;
 
+/* Which chunks of LS_WRITE_CHUNK_BYTES of the state a step has written to. */
+#define LS_WRITE_CHUNK_BYTES 4096u
+typedef struct ls_written {
+    uint8_t *chunks; /* 1: written to */
+    size_t count;
+} ls_written;
+
 typedef struct ls_step {
     const ls_sim_config *config;
     const ls_tick_inputs *inputs;
@@ -250,7 +257,20 @@ typedef struct ls_step {
      * simulation asks for none. */
     void *scratch;
     const ls_sim_tuning *tuning;
+    const ls_written *written; /* for ls_step_wrote; NULL: nothing has to be named */
 } ls_step;
+
+/* Names bytes of the state that this step writes to, before or after it does: see
+ * ls_simulation.names_writes. To be called by the thread that runs the pass. */
+static inline void ls_step_wrote(const ls_step *step, size_t offset, size_t bytes)
+{
+    if (step->written && bytes > 0) {
+        size_t last = (offset + bytes - 1) / LS_WRITE_CHUNK_BYTES;
+        for (size_t i = offset / LS_WRITE_CHUNK_BYTES; i <= last && i < step->written->count; i++) {
+            step->written->chunks[i] = 1;
+        }
+    }
+}
 
 /* Passes run in order; a desync report says after which one the states first differed. */
 typedef struct ls_pass {
@@ -594,6 +614,11 @@ typedef struct ls_simulation {
     void (*explain_content)(uint64_t client, uint64_t server, ls_text *out);
 
     void *user; /* of one that the host itself has made: its functions get it in the config */
+
+    /* 1: its passes name all that they write to, by ls_step_wrote. Only then, and where the match
+     * says that it trusts in that, the rest of a state is taken for unchanged between two hashes
+     * of all of it, which are a second apart. With `fields` alone. */
+    uint32_t names_writes;
 } ls_simulation;
 
 /* Whether it names what lies where in its saves. */

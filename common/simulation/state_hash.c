@@ -2,6 +2,8 @@
 
 #include "lockstep/common/base/hash.h"
 
+#include <string.h>
+
 struct ls_state_hasher {
     const ls_allocator *allocator;
     const ls_schema *schema;
@@ -45,16 +47,66 @@ void ls_state_hasher_destroy(ls_state_hasher *hasher)
     ls_release(hasher->allocator, hasher);
 }
 
-LS_TICK_CODE uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
+static const uint8_t *canonical_of(const ls_state_hasher *hasher, const void *state)
 {
-    const uint8_t *bytes = state;
     if (hasher->canonical) {
         ls_schema_to_canonical(hasher->schema, state, hasher->canonical);
-        bytes = hasher->canonical;
+        return hasher->canonical;
     }
-    ls_hash_chunks(bytes, ls_schema_state_bytes(hasher->schema), LS_HASH_CHUNK_BYTES,
-                   hasher->chunk_hashes);
+    return state;
+}
+
+static uint64_t hash_of_chunks(const ls_state_hasher *hasher)
+{
     return ls_hash_bytes(hasher->chunk_hashes, hasher->chunk_count * sizeof(uint64_t), 0);
+}
+
+/* Of `count` chunks from `first` on. */
+static void hash_some(const ls_state_hasher *hasher, const uint8_t *bytes, size_t first,
+                      size_t count, uint8_t *hashes)
+{
+    size_t left = ls_schema_state_bytes(hasher->schema) - first * LS_HASH_CHUNK_BYTES;
+    ls_hash_chunks(bytes + first * LS_HASH_CHUNK_BYTES, LS_MIN(left, count * LS_HASH_CHUNK_BYTES),
+                   LS_HASH_CHUNK_BYTES, hashes);
+}
+
+LS_TICK_CODE uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
+{
+    hash_some(hasher, canonical_of(hasher, state), 0, hasher->chunk_count, hasher->chunk_hashes);
+    return hash_of_chunks(hasher);
+}
+
+uint64_t ls_state_hash_written(ls_state_hasher *hasher, const void *state,
+                               const ls_written *written)
+{
+    const uint8_t *bytes = canonical_of(hasher, state);
+    const uint8_t *end = written->chunks + written->count;
+    for (const uint8_t *next = written->chunks;
+         (next = memchr(next, 1, (size_t)(end - next))) != NULL;) {
+        size_t first = (size_t)(next - written->chunks);
+        while (next < end && *next == 1) {
+            next++;
+        }
+        hash_some(hasher, bytes, first, (size_t)(next - written->chunks) - first,
+                  hasher->chunk_hashes + first * sizeof(uint64_t));
+    }
+    return hash_of_chunks(hasher);
+}
+
+uint64_t ls_state_hash_check(ls_state_hasher *hasher, const void *state, const ls_written *written,
+                             size_t *unnamed)
+{
+    const uint8_t *bytes = canonical_of(hasher, state);
+    *unnamed = written->count;
+    for (size_t chunk = 0; chunk < written->count; chunk++) {
+        uint8_t hash[sizeof(uint64_t)];
+        uint8_t *before = hasher->chunk_hashes + chunk * sizeof hash;
+        hash_some(hasher, bytes, chunk, 1, hash);
+        bool is_unnamed = !written->chunks[chunk] && memcmp(before, hash, sizeof hash) != 0;
+        *unnamed = is_unnamed ? LS_MIN(*unnamed, chunk) : *unnamed;
+        memcpy(before, hash, sizeof hash);
+    }
+    return hash_of_chunks(hasher);
 }
 
 const uint8_t *ls_state_hasher_chunk_hashes(const ls_state_hasher *hasher)

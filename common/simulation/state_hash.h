@@ -11,7 +11,7 @@
 
 LS_C_BEGIN
 
-#define LS_HASH_CHUNK_BYTES 4096u
+#define LS_HASH_CHUNK_BYTES LS_WRITE_CHUNK_BYTES
 
 typedef struct ls_state_hasher ls_state_hasher;
 
@@ -23,6 +23,16 @@ void ls_state_hasher_destroy(ls_state_hasher *hasher);
 
 /* The state hash of a state of the schema's size. */
 uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state);
+
+/* The same of a state whose chunks are those of the one that was hashed last, but for the written
+ * ones: only these are read. */
+uint64_t ls_state_hash_written(ls_state_hasher *hasher, const void *state,
+                               const ls_written *written);
+
+/* As ls_state_hash, and finds the first chunk that differs from that of the state that was hashed
+ * last and was not written; written->count: there is none. */
+uint64_t ls_state_hash_check(ls_state_hasher *hasher, const void *state, const ls_written *written,
+                             size_t *unnamed);
 
 /* The hashes of the chunks of the state that was hashed last, 8 bytes each. */
 const uint8_t *ls_state_hasher_chunk_hashes(const ls_state_hasher *hasher);

@@ -30,6 +30,10 @@ bool ls_socket_listen_ready(int socket, ls_endpoint *own);
 /* Ends a connection both ways; the socket stays open. */
 void ls_socket_shut(int socket);
 
+/* A connection of TCP sends at once all that is written to it, and takes no more than about so many
+ * bytes that have not left, where the system can be told so. */
+void ls_socket_hurry(int socket, int unsent_bytes);
+
 /* Where it is bound. False: it is no socket of IPv6 or IPv4. */
 bool ls_socket_own(int socket, ls_endpoint *own);
 /* The other end of a connected one; false likewise. */

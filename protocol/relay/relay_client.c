@@ -22,8 +22,9 @@
 enum {
     PER_TURN_MAX = 64,
     UNHEARD_MAX = 16,
-    PLACES_MAX =
-        2, /* of the server, that are punched: as the relay says, and as it was heard from */
+    /* Of the server, that are punched: as the relay sees it, as its router leads to it, in its own
+     * network, and as it was heard from. */
+    PLACES_MAX = 4,
 };
 
 typedef enum step {
@@ -46,10 +47,10 @@ struct ls_relay_client {
     bool has_begun; /* `end_ns` is set */
     uint64_t due_ns, repeat_ns, end_ns;
 
-    uint64_t flow; /* 0: none */
-    ls_endpoint places[PLACES_MAX];
+    uint64_t flow;                  /* 0: none */
+    ls_endpoint host;               /* the server, as the relay sees it */
+    ls_endpoint places[PLACES_MAX]; /* that are reached from where the relay sees the player */
     uint32_t place_count;
-    bool is_alike; /* server and player have addresses of one kind */
     ls_relay_proof proof;
     bool has_server_key;
     uint8_t server_key[LS_CIPHER_KEY_BYTES];
@@ -130,7 +131,7 @@ static void finish(ls_relay_client *client, uint64_t now_ns)
     client->layer.base.has_moved = client->is_ready;
     if (!client->is_ready) {
         client->is_ready = true;
-        client->server = client->is_direct ? client->direct : client->places[0];
+        client->server = client->is_direct ? client->direct : client->host;
         client->server.via = client->is_direct ? 0 : 1;
     }
     client->step = STEP_DONE;
@@ -164,6 +165,29 @@ static void on_cookie(ls_relay_client *client, const ls_relay_packet *cookie, ui
     go_to(client, STEP_JOIN, JOIN_NS, now_ns);
 }
 
+static void add_place(ls_relay_client *client, const ls_endpoint *place, const ls_endpoint *own)
+{
+    if (place->port != 0 && ls_endpoint_is_ipv4(place) == ls_endpoint_is_ipv4(own)) {
+        client->places[client->place_count++] = *place;
+    }
+}
+
+/* One in the server's own network is of use to its neighbours alone. */
+static void note_places(ls_relay_client *client, const ls_relay_packet *joined)
+{
+    ls_endpoint outside = joined->host;
+    outside.port = joined->outside_port;
+    client->place_count = 0;
+    add_place(client, &joined->host, &joined->player);
+    if (outside.port != joined->host.port) {
+        add_place(client, &outside, &joined->player);
+    }
+    if (ls_endpoint_is_same_host(&joined->host, &joined->player) &&
+        !ls_endpoint_is_same_host(&joined->host, &joined->local)) {
+        add_place(client, &joined->local, &joined->player);
+    }
+}
+
 static void on_joined(ls_relay_client *client, const ls_relay_packet *joined, uint64_t now_ns)
 {
     if (joined->value != LS_RELAY_GOOD) {
@@ -174,12 +198,11 @@ static void on_joined(ls_relay_client *client, const ls_relay_packet *joined, ui
         return;
     }
     client->flow = joined->number;
-    client->places[0] = joined->host;
-    client->place_count = 1;
-    client->is_alike = ls_endpoint_is_ipv4(&joined->host) == ls_endpoint_is_ipv4(&joined->player);
+    client->host = joined->host;
+    note_places(client, joined);
     if (client->is_ready) {
         finish(client, now_ns);
-    } else if (client->config.avoids_direct || !client->is_alike) {
+    } else if (client->config.avoids_direct || client->place_count == 0) {
         prove(client, now_ns);
     } else {
         go_to(client, STEP_PUNCH, PUNCH_NS, now_ns);
@@ -209,8 +232,8 @@ static void note_place(ls_relay_client *client, const ls_endpoint *from)
             return;
         }
     }
-    client->places[PLACES_MAX - 1] = *from;
-    client->place_count = PLACES_MAX;
+    client->place_count = LS_MIN(client->place_count + 1, PLACES_MAX);
+    client->places[client->place_count - 1] = *from;
     punch(client, from, 0);
 }
 
@@ -236,10 +259,9 @@ static void on_punch(ls_relay_client *client, const ls_endpoint *from,
 
 /* ---- what is due ---- */
 
-/* Not where the relay reaches the two by different kinds of addresses. */
 static void punch_all(ls_relay_client *client)
 {
-    for (uint32_t i = 0; i < client->place_count && client->is_alike; i++) {
+    for (uint32_t i = 0; i < client->place_count; i++) {
         punch(client, &client->places[i], 0);
     }
 }

@@ -45,13 +45,25 @@ static void up_to(ls_byte_stream *stream, uint8_t *value, uint8_t max)
     stream->has_failed = stream->has_failed || *value > max;
 }
 
+static void port(ls_byte_stream *stream, uint16_t *of)
+{
+    uint8_t bytes[2];
+    ls_store_u16(bytes, *of);
+    ls_byte_stream_bytes(stream, bytes, sizeof bytes);
+    *of = stream->has_failed ? 0 : ls_load_u16(bytes);
+}
+
 static void endpoint(ls_byte_stream *stream, ls_endpoint *of)
 {
-    uint8_t port[2];
-    ls_store_u16(port, of->port);
     ls_byte_stream_bytes(stream, of->address, sizeof of->address);
-    ls_byte_stream_bytes(stream, port, sizeof port);
-    of->port = stream->has_failed ? 0 : ls_load_u16(port);
+    port(stream, &of->port);
+}
+
+/* Where a server may be reached besides where the relay sees it. */
+static void other_places(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    port(stream, &packet->outside_port);
+    endpoint(stream, &packet->local);
 }
 
 static void name(ls_byte_stream *stream, char of[LS_RELAY_NAME_CHARACTERS])
@@ -89,6 +101,7 @@ static void joined_fields(ls_byte_stream *stream, ls_relay_packet *packet)
     ls_byte_stream_u64(stream, &packet->number);
     endpoint(stream, &packet->host);
     endpoint(stream, &packet->player);
+    other_places(stream, packet);
 }
 
 static void cookie_fields(ls_byte_stream *stream, ls_relay_packet *packet)
@@ -159,11 +172,14 @@ static void numbered_fields(ls_byte_stream *stream, ls_relay_packet *packet)
         endpoint(stream, &packet->player);
         ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
         break;
+    case LS_RELAY_OPENED:
+        other_places(stream, packet);
+        break;
     case LS_RELAY_PUNCH:
     case LS_RELAY_WAY:
         up_to(stream, &packet->value, 1);
         break;
-    default: /* OPENED, GONE */
+    default: /* GONE */
         break;
     }
 }

@@ -61,8 +61,10 @@ typedef struct ls_relay_packet {
     uint64_t number; /* the flow; of REGISTERED, KEEP and KEPT the id */
     uint64_t counter;
     char name[LS_RELAY_NAME_CHARACTERS];
-    ls_endpoint host;   /* the server */
-    ls_endpoint player; /* or of REGISTERED none */
+    ls_endpoint host;      /* the server */
+    ls_endpoint player;    /* or of REGISTERED none */
+    uint16_t outside_port; /* that the server's router leads to it; 0: none */
+    ls_endpoint local;     /* the server in its own network; port 0: not told */
 } ls_relay_packet;
 
 /* Whether a datagram is one of these at all, by its first byte. */

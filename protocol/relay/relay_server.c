@@ -46,7 +46,8 @@ struct ls_relay_server {
     uint64_t id;
     uint64_t counter;
     uint32_t unanswered;
-    ls_endpoint own; /* as the relay sees it */
+    ls_endpoint own;     /* as the relay sees it */
+    ls_endpoint outside; /* as its router leads to it; port 0: not at all */
 
     player players[LS_RELAY_SERVER_PLAYERS_MAX];
     ls_rate_use proves;
@@ -195,7 +196,7 @@ static player *find_player(ls_relay_server *server, uint64_t flow)
 
 static bool is_same_place(const ls_endpoint *a, const ls_endpoint *b)
 {
-    return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;
+    return a->port == b->port && ls_endpoint_is_same_host(a, b);
 }
 
 /* One that comes again has the number that it had, so that its connection knows it. */
@@ -231,6 +232,20 @@ static bool may_be(const ls_relay_server *server, const ls_endpoint *endpoint)
            (!ls_endpoint_is_loopback(endpoint) || ls_endpoint_is_loopback(&server->config.relay));
 }
 
+/* With the places where a player may try to reach this server. The router's is of use where the
+ * relay sees the server at the router's own address: else another router stands between. */
+static void send_opened(ls_relay_server *server, uint64_t flow)
+{
+    ls_relay_packet opened = {
+        .kind = LS_RELAY_OPENED, .number = flow, .local = server->config.local};
+    opened.local.port =
+        ls_endpoint_is_any(&opened.local) ? 0 : ls_datagram_socket_port(&server->layer.base);
+    if (ls_endpoint_is_same_host(&server->outside, &server->own)) {
+        opened.outside_port = server->outside.port;
+    }
+    send_packet(server, &server->config.relay, &opened);
+}
+
 static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64_t now_ns)
 {
     if (open->number == 0 || !may_be(server, &open->player)) {
@@ -247,8 +262,7 @@ static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64
             punch(server, place, now_ns);
         }
     }
-    send_packet(server, &server->config.relay,
-                &(ls_relay_packet){.kind = LS_RELAY_OPENED, .number = open->number});
+    send_opened(server, open->number);
 }
 
 /* A player whose router let this in is answered where it is, which need not be where the relay sees
@@ -368,10 +382,10 @@ static const uint8_t *peek(const uint8_t *bytes, size_t *size)
 static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram *going)
 {
     ls_relay_server *server = from_layer(layer);
-    if (going->to->via == 0) {
+    if (going->to->via == 0 || going->to->via > LS_RELAY_SERVER_PLAYERS_MAX) { /* no relay's */
         return LS_LAYER_FORWARDED;
     }
-    const player *place = &server->players[(going->to->via - 1u) % LS_RELAY_SERVER_PLAYERS_MAX];
+    const player *place = &server->players[going->to->via - 1u];
     if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, going->to)) {
         return LS_LAYER_LOST;
     }
@@ -436,6 +450,11 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
             punch(server, each, now_ns);
         }
     }
+}
+
+void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside)
+{
+    server->outside = *outside;
 }
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server)

@@ -16,6 +16,7 @@
 
 typedef struct ls_relay_server_config {
     ls_endpoint relay;
+    ls_endpoint local; /* this machine in its own network, without a port; all zero: not known */
     ls_key_pair identity;
     bool has_access_key; /* of the relay's key file */
     uint8_t access_key[LS_CIPHER_KEY_BYTES];
@@ -41,6 +42,10 @@ ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_
 
 /* Registers and keeps that up. Does nothing without a socket. */
 void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
+
+/* Where the server's router leads to it; all zero: it does not. Players of the relay try that as
+ * well. */
+void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside);
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server);
 /* As REGISTERED; it stays when the relay is lost, until another one is given. */

@@ -136,6 +136,7 @@ static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
     config_fields(stream, &offer->config);
     ls_bits_uvar(stream, &offer->slot, 0, LS_PLAYERS_MAX - 1);
     ls_bits_uvar(stream, &offer->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX);
+    ls_bits_bool(stream, &offer->trusts_writes);
     ls_bits_uvar(stream, &offer->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
     ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
     ls_bits_u32(stream, &offer->late_rule, 1);

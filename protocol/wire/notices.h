@@ -48,6 +48,7 @@ typedef struct ls_offer {
     ls_sim_config config;
     uint32_t slot;
     uint32_t hash_interval_ticks;
+    bool trusts_writes; /* of the simulation: see ls_sim_instance_trust_writes */
     uint32_t input_delay_ticks;
     uint32_t timeout_ms;
     uint32_t late_rule; /* ls_late_rule */

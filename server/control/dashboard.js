@@ -206,6 +206,7 @@
     byId("room-name").textContent = "Room " + room.name;
     byId("room-facts").textContent = [
       room.invite,
+      room.link,
       room.tick_rate_hz + " Hz",
       room.journal_backlog_ticks + " ticks wait for the journal",
       desyncs.length === 0 ? "no desyncs"

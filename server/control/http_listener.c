@@ -3,43 +3,23 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/system/endpoint_text.h"
-#include "lockstep/common/system/socket.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/server/control/http_daemon.h"
 #include "lockstep/server/control/http_guard.h"
 #include "lockstep/server/control/http_routes.h"
-#include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/service/event_ring.h"
 
-#include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MEMORY_PER_CONNECTION = 16384, /* for its headers, and a piece of its body */
-    SPARE_CONNECTIONS = 64,        /* of the library: new ones, while those that are closed end */
     UPKEEP_MS = 250,
     STREAM_POLL_MS = 100,
     STREAM_PIECE_BYTES = 4096,
     DELAYED_MAX = 32, /* wrong tokens whose answers wait */
-    TURNS_MAX = 16,   /* of the library, before others of the loop have theirs */
 };
 
-static const uint64_t ns_per_ms = 1000000;
-static const uint64_t never_ns = UINT64_MAX;
 static const char strictest_policy[] = "default-src 'none'; frame-ancestors 'none'";
-
-/* A connection: when it is to be closed, unless it got further. One that is shut, or waits for the
- * service, or follows the events, has no such time: nothing is gained by closing it. */
-typedef struct client {
-    struct client *next, *previous;
-    int descriptor; /* the library's */
-    bool is_shut;
-    uint64_t origin;
-    uint64_t since_ns; /* its last request was over, or it came */
-    uint64_t due_ns;
-    uint64_t reply_bytes; /* that it has its share of the listener's for */
-} client;
 
 /* A request that is being read, or answered. */
 typedef struct work {
@@ -72,17 +52,12 @@ struct ls_http_listener {
     ls_http_listener_config config;
     ls_http_api api;
     ls_event_loop *loop;
-    struct MHD_Daemon *daemon;
-    ls_loop_source *watch;
-    ls_loop_source *alarm;
+    ls_http_daemon daemon;
     ls_loop_source *upkeep;
     ls_loop_source *poll;
-    ls_endpoint endpoint;
     bool is_stopping;
     uint32_t stream_count;
     ls_http_guard guard;
-    uint64_t reply_bytes;
-    client *clients;
     work *works;
     stream *streams;
 };
@@ -131,135 +106,11 @@ static uint64_t now_of(const ls_http_listener *listener)
     return ls_event_loop_now_ns(listener->loop);
 }
 
-/* ---- driving the library ---- */
-
-static void run_turns(void *user, uint64_t now_ns)
-{
-    ls_http_listener *listener = user;
-    unsigned MHD_LONG_LONG wait_ms = 0;
-    enum MHD_Result has_timeout = MHD_YES;
-    (void)now_ns;
-    for (uint32_t i = 0; i < TURNS_MAX && has_timeout == MHD_YES && wait_ms == 0; i++) {
-        (void)MHD_run(listener->daemon);
-        has_timeout = MHD_get_timeout(listener->daemon, &wait_ms);
-    }
-    ls_loop_alarm_set(listener->alarm,
-                      has_timeout == MHD_YES ? now_of(listener) + wait_ms * ns_per_ms : never_ns);
-}
-
-/* Nothing wakes the library after that: it has its turn at once. */
+/* Nothing wakes the library after that. */
 static void resume(const ls_http_listener *listener, struct MHD_Connection *connection)
 {
     MHD_resume_connection(connection);
-    ls_loop_alarm_set(listener->alarm, 0);
-}
-
-/* ---- connections ---- */
-
-static client *client_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
-static void give_time(const ls_http_listener *listener, struct MHD_Connection *connection,
-                      uint64_t timeout_ms)
-{
-    client *of = client_of(connection);
-    if (of && !of->is_shut) {
-        of->due_ns = timeout_ms == never_ns ? never_ns : now_of(listener) + timeout_ms * ns_per_ms;
-    }
-}
-
-static void release_reply(ls_http_listener *listener, client *of)
-{
-    listener->reply_bytes -= of->reply_bytes;
-    of->reply_bytes = 0;
-}
-
-/* The library sees an end of the connection, as if the client had closed it. */
-static void shut_client(ls_http_listener *listener, client *of)
-{
-    ls_socket_shut(of->descriptor);
-    of->is_shut = true;
-    of->due_ns = never_ns;
-    release_reply(listener, of);
-}
-
-/* Of two that may be closed, the one that goes on longer without the end of a request. */
-static client *slower_of(client *a, client *b)
-{
-    if (b->due_ns == never_ns) {
-        return a;
-    }
-    return a && a->since_ns <= b->since_ns ? a : b;
-}
-
-/* A new connection gets in, so that a probe does while others read slowly or not at all: where
- * there are too many, of its own address or in all, the slowest one goes. */
-static void make_room(ls_http_listener *listener, client *newest)
-{
-    uint32_t neighbours = 0;
-    uint32_t all = 0;
-    client *slowest_neighbour = NULL;
-    client *slowest = NULL;
-    for (client *of = newest->next; of; of = of->next) {
-        bool is_neighbour = of->origin == newest->origin;
-        if (!of->is_shut) {
-            all++;
-            neighbours += is_neighbour;
-            slowest = slower_of(slowest, of);
-            slowest_neighbour = is_neighbour ? slower_of(slowest_neighbour, of) : slowest_neighbour;
-        }
-    }
-    if (neighbours >= listener->config.connections_per_address) {
-        shut_client(listener, slowest_neighbour ? slowest_neighbour : newest);
-    } else if (all >= listener->config.connections_max && slowest) {
-        shut_client(listener, slowest);
-    }
-}
-
-static void add_client(ls_http_listener *listener, client *of, int descriptor)
-{
-    ls_endpoint from = {.port = 0};
-    (void)ls_socket_peer(descriptor, &from);
-    of->descriptor = descriptor;
-    of->origin = ls_endpoint_origin(&from);
-    of->since_ns = now_of(listener);
-    of->due_ns = of->since_ns + listener->config.request_timeout_ms * ns_per_ms;
-    LIST_ADD(listener->clients, of);
-    make_room(listener, of);
-}
-
-static void on_connection(void *user, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    ls_http_listener *listener = user;
-    client *of = *context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        of = info ? ls_allocate(ls_allocator_heap(), sizeof *of) : NULL;
-        if (of) {
-            add_client(listener, of, info->connect_fd);
-        }
-        *context = of;
-    } else if (of) {
-        release_reply(listener, of);
-        LIST_REMOVE(listener->clients, of);
-        ls_release(ls_allocator_heap(), of);
-        *context = NULL;
-    }
-}
-
-static void close_overdue_clients(ls_http_listener *listener, uint64_t now_ns)
-{
-    for (client *of = listener->clients; of; of = of->next) {
-        if (now_ns >= of->due_ns) {
-            shut_client(listener, of);
-        }
-    }
+    ls_http_daemon_wake(&listener->daemon);
 }
 
 /* ---- streams of events ---- */
@@ -303,7 +154,7 @@ static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t c
     size_t size = LS_MIN(from->text.size, capacity);
     memcpy(buffer, from->text.bytes, size);
     ls_http_text_drop(&from->text, size);
-    from->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * ns_per_ms;
+    from->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * LS_NS_PER_MS;
     return (ssize_t)size;
 }
 
@@ -344,7 +195,7 @@ static struct MHD_Response *open_stream(ls_http_listener *listener,
     made->listener = listener;
     made->connection = connection;
     made->next_event = first_event;
-    made->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * ns_per_ms;
+    made->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * LS_NS_PER_MS;
     LIST_ADD(listener->streams, made);
     listener->stream_count++;
     struct MHD_Response *response = MHD_create_response_from_callback(
@@ -354,7 +205,7 @@ static struct MHD_Response *open_stream(ls_http_listener *listener,
         return NULL;
     }
     ls_loop_source_set_active(listener->poll, true);
-    give_time(listener, connection, never_ns);
+    ls_http_client_give_time(&listener->daemon, ls_http_client_of(connection), LS_HTTP_NEVER_NS);
     return response;
 }
 
@@ -392,34 +243,25 @@ static struct MHD_Response *move_response(ls_http_reply *reply)
     return response;
 }
 
-static client *slowest_reader(const ls_http_listener *listener)
-{
-    client *slowest = NULL;
-    for (client *of = listener->clients; of; of = of->next) {
-        slowest = of->reply_bytes > 0 ? slower_of(slowest, of) : slowest;
-    }
-    return slowest;
-}
-
 /* Clients that do not read cannot make the service keep ever more replies for them, nor keep others
  * from theirs. */
-static void hold_reply(const work *of, client *by)
+static void hold_reply(const work *of, ls_http_client *by)
 {
     ls_http_listener *listener = of->listener;
     uint64_t size = of->exchange->reply.text.size;
     uint64_t size_max = listener->config.reply_bytes_max;
-    client *slowest = NULL;
-    while (size <= size_max && size > size_max - listener->reply_bytes &&
-           (slowest = slowest_reader(listener)) != NULL) {
-        shut_client(listener, slowest);
+    ls_http_client *slowest = NULL;
+    while (size <= size_max && size > size_max - listener->daemon.reply_bytes &&
+           (slowest = ls_http_daemon_slowest_reader(&listener->daemon)) != NULL) {
+        ls_http_client_shut(&listener->daemon, slowest);
     }
-    if (size > size_max - listener->reply_bytes) {
+    if (size > size_max - listener->daemon.reply_bytes) {
         of->exchange->is_answered = false;
         of->exchange->answered = NULL;
         ls_http_answer_error(of->exchange, 503, "too many answers are waiting to be read");
         return;
     }
-    listener->reply_bytes += size;
+    listener->daemon.reply_bytes += size;
     by->reply_bytes += size;
 }
 
@@ -428,12 +270,13 @@ static enum MHD_Result queue_reply(work *of)
     ls_http_listener *listener = of->listener;
     ls_http_reply *reply = &of->exchange->reply;
     struct MHD_Response *response = NULL;
-    client *by = client_of(of->connection);
+    ls_http_client *by = ls_http_client_of(of->connection);
     if (!by || by->is_shut) {
         return MHD_NO;
     }
     hold_reply(of, by);
-    give_time(listener, of->connection, listener->config.answer_timeout_ms);
+    ls_http_client_give_time(&listener->daemon, ls_http_client_of(of->connection),
+                             listener->config.answer_timeout_ms);
     if (reply->is_event_stream) {
         response = open_stream(listener, of->connection, reply->first_event);
     } else if (!reply->text.is_cut) {
@@ -464,9 +307,8 @@ static void on_answered(void *user)
 static void slow_down(work *of)
 {
     ls_http_listener *listener = of->listener;
-    const client *by = client_of(of->connection);
-    ls_endpoint from = {.port = 0};
-    (void)(by && ls_socket_peer(by->descriptor, &from));
+    const ls_http_client *by = ls_http_client_of(of->connection);
+    const ls_endpoint from = by ? by->from : (ls_endpoint){.port = 0};
     uint32_t delayed = 0;
     for (const work *other = listener->works; other; other = other->next) {
         delayed += other->is_delayed;
@@ -604,7 +446,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         return result;
     }
     if (!of->is_routed) {
-        give_time(listener, connection, never_ns);
+        ls_http_client_give_time(&listener->daemon, ls_http_client_of(connection),
+                                 LS_HTTP_NEVER_NS);
         route(of, method, path);
     }
     if (of->exchange->is_answered && !of->is_delayed) {
@@ -612,19 +455,10 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     }
     uint64_t wait_ms =
         of->is_delayed ? listener->config.wrong_token_ms : listener->config.answer_timeout_ms;
-    of->due_ns = now_of(listener) + wait_ms * ns_per_ms;
+    of->due_ns = now_of(listener) + wait_ms * LS_NS_PER_MS;
     of->is_suspended = true;
     MHD_suspend_connection(connection);
     return MHD_YES;
-}
-
-static void end_request(ls_http_listener *listener, client *of)
-{
-    if (of && !of->is_shut) {
-        of->since_ns = now_of(listener);
-        of->due_ns = of->since_ns + listener->config.request_timeout_ms * ns_per_ms;
-        release_reply(listener, of);
-    }
 }
 
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
@@ -637,7 +471,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
         return;
     }
     *context = NULL;
-    end_request(listener, client_of(connection));
+    ls_http_client_end_request(&listener->daemon, ls_http_client_of(connection));
     LIST_REMOVE(listener->works, of);
     of->exchange->answered = NULL;
     ls_http_exchange_release(of->exchange);
@@ -656,97 +490,45 @@ static void answer_overdue_works(ls_http_listener *listener, uint64_t now_ns)
     }
 }
 
-/* The library, when it had as many connections as it may have, looks for new ones again in a turn
- * behind the one in which others ended: nothing but this gives it that turn. */
 static void keep_up(void *user, uint64_t now_ns)
 {
     ls_http_listener *listener = user;
     ls_http_guard_log(&listener->guard, listener->config.log, now_ns);
     answer_overdue_works(listener, now_ns);
-    close_overdue_clients(listener, now_ns);
-    run_turns(listener, now_ns);
+    ls_http_daemon_keep_up(&listener->daemon);
 }
 
 /* ---- making and unmaking ---- */
 
-static ls_status fail_io(ls_text *why, const char *host)
-{
-    return ls_fail(LS_IO, why, "HTTP cannot listen on %s: %s", host, strerror(errno));
-}
-
-/* A socket that listens. */
-static ls_status open_socket(const ls_http_listener *listener, int *out, ls_text *why)
-{
-    const char *host = listener->config.host;
-    ls_endpoint endpoint;
-    ls_status status = ls_endpoint_resolve(host, listener->config.port, &endpoint, why);
-    if (status != LS_OK) {
-        return LS_BAD_ARGUMENT;
-    }
-    *out = ls_socket_listen(&endpoint);
-    return *out >= 0 ? LS_OK : fail_io(why, host);
-}
-
-/* Takes the socket. */
-static ls_status start_daemon(ls_http_listener *listener, int descriptor, ls_text *why)
+static ls_status open_daemon(ls_http_listener *listener, ls_text *why)
 {
     const ls_http_listener_config *config = &listener->config;
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, ls_tls_files_priorities()},
-        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, ls_tls_files_retrieve()},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    struct MHD_OptionItem *options = config->is_tls ? tls : &tls[2];
-    listener->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (config->is_tls ? MHD_USE_TLS : 0), 0, NULL,
-        NULL, on_request, listener, MHD_OPTION_LISTEN_SOCKET, descriptor,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, listener, MHD_OPTION_URI_LOG_CALLBACK, begin_work, listener,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)config->connections_max + SPARE_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config->idle_timeout_s,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
-    return listener->daemon ? LS_OK : fail_io(why, config->host);
+    const ls_http_daemon_config daemon = {.host = config->host,
+                                          .port = config->port,
+                                          .descriptor = config->descriptor,
+                                          .is_tls = config->is_tls,
+                                          .flags = MHD_ALLOW_SUSPEND_RESUME,
+                                          .connections_max = config->connections_max,
+                                          .connections_per_address =
+                                              config->connections_per_address,
+                                          .idle_timeout_s = config->idle_timeout_s,
+                                          .request_timeout_ms = config->request_timeout_ms,
+                                          .on_request = on_request,
+                                          .begin = begin_work,
+                                          .completed = on_completed,
+                                          .user = listener};
+    return ls_http_daemon_open(&listener->daemon, &daemon, listener->loop, why);
 }
 
-static ls_status watch_daemon(ls_http_listener *listener)
+static ls_status add_timers(ls_http_listener *listener)
 {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    if (!info) {
-        return LS_IO;
-    }
     ls_event_loop *loop = listener->loop;
-    const ls_loop_handler turns = {run_turns, listener};
-    ls_status status = ls_event_loop_watch(loop, info->epoll_fd, turns, &listener->watch);
-    LS_THEN(status, ls_event_loop_add_alarm(loop, turns, &listener->alarm));
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(loop, UPKEEP_MS, (ls_loop_handler){keep_up, listener},
-                                         &listener->upkeep);
-    }
-    if (status == LS_OK) {
-        status = ls_event_loop_add_timer(
-            loop, STREAM_POLL_MS, (ls_loop_handler){poll_streams, listener}, &listener->poll);
-    }
+    const ls_loop_handler upkeep = {keep_up, listener};
+    const ls_loop_handler poll = {poll_streams, listener};
+    ls_status status = ls_event_loop_add_timer(loop, UPKEEP_MS, upkeep, &listener->upkeep);
+    LS_THEN(status, ls_event_loop_add_timer(loop, STREAM_POLL_MS, poll, &listener->poll));
     if (status == LS_OK) {
         ls_loop_source_set_active(listener->poll, false);
-    }
-    return status;
-}
-
-static ls_status open_port(ls_http_listener *listener, ls_text *why)
-{
-    int descriptor = listener->config.descriptor;
-    ls_status status = descriptor < 0 ? open_socket(listener, &descriptor, why) : LS_OK;
-    if (status == LS_OK && !ls_socket_listen_ready(descriptor, &listener->endpoint)) {
-        status = fail_io(why, "its socket");
-    }
-    LS_THEN(status, start_daemon(listener, descriptor, why));
-    if (status == LS_OK) {
-        status = watch_daemon(listener);
-        if (status != LS_OK) {
-            ls_text_set(why, "HTTP: %s", ls_status_text(status));
-        }
     }
     return status;
 }
@@ -765,7 +547,8 @@ ls_status ls_http_listener_create(const ls_http_listener_config *config, ls_even
     made->api.audit = config->audit;
     made->api.hosts = config->hosts;
     made->loop = loop;
-    ls_status status = open_port(made, why);
+    ls_status status = open_daemon(made, why);
+    LS_THEN(status, add_timers(made));
     if (status != LS_OK) {
         ls_http_listener_destroy(made);
         return status;
@@ -787,18 +570,14 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     for (stream *of = listener->streams; of; of = of->next) {
         resume_stream(of);
     }
-    ls_loop_source_remove(listener->watch);
-    if (listener->daemon) {
-        MHD_stop_daemon(listener->daemon);
-    }
+    ls_http_daemon_close(&listener->daemon);
     ls_loop_source_remove(listener->poll);
     ls_loop_source_remove(listener->upkeep);
-    ls_loop_source_remove(listener->alarm);
     ls_http_api_deinit(&listener->api);
     ls_release(ls_allocator_heap(), listener);
 }
 
 ls_endpoint ls_http_listener_endpoint(const ls_http_listener *listener)
 {
-    return listener->endpoint;
+    return listener->daemon.endpoint;
 }

@@ -1,7 +1,6 @@
-/* HTTP listener: a port on which the service answers HTTP, in the event loop's thread. The only
- * module that knows libmicrohttpd. Bounded: connections, in all and of one address, the size of a
- * request, how long one may take, and those who follow the events. A new connection always
- * gets in: the slowest of those that are there goes. Knows no path: http_routes answers. Called by
+/* HTTP listener: a port on which the service answers HTTP, in the event loop's thread.
+ * Bounded: connections, as http_daemon has it, the size of a request, how long one may take, and
+ * those who follow the events. Knows no path: http_routes answers. Called by
  * the supervisor. */
 #ifndef LOCKSTEP_SERVER_CONTROL_HTTP_LISTENER_H
 #define LOCKSTEP_SERVER_CONTROL_HTTP_LISTENER_H

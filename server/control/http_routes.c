@@ -130,10 +130,13 @@ static double mean_of(const ls_room_histogram *histogram)
 static void add_invite(const http_call *of, const ls_room_report *room, ls_json *json)
 {
     char invite[1024] = "";
+    char link[1024] = "";
     if (of->asker->role > LS_OPERATOR_VIEW) {
         of->view->invite(of->view->user, room, invite, sizeof invite);
+        of->view->link(of->view->user, invite, link, sizeof link);
     }
     ls_json_text(json, "invite", invite);
+    ls_json_text(json, "link", link);
 }
 
 /* A room in the list of all: what a table shows. */

@@ -210,9 +210,9 @@ void ls_tls_files_watch(ls_tls_files *files, const ls_log *log)
     }
 }
 
-ls_status ls_tls_files_open(const ls_tls_files_config *config, ls_tls_files **out, ls_text *why)
+/* Read, and not yet open. */
+static ls_status read_files(const ls_tls_files_config *config, ls_tls_files **out, ls_text *why)
 {
-    LS_ASSERT(!open_files);
     ls_tls_files *files = ls_allocate(ls_allocator_heap(), sizeof *files);
     if (!files) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
@@ -223,9 +223,26 @@ ls_status ls_tls_files_open(const ls_tls_files_config *config, ls_tls_files **ou
         ls_tls_files_close(files);
         return status;
     }
-    open_files = files;
     *out = files;
     return LS_OK;
+}
+
+ls_status ls_tls_files_open(const ls_tls_files_config *config, ls_tls_files **out, ls_text *why)
+{
+    LS_ASSERT(!open_files);
+    ls_status status = read_files(config, out, why);
+    if (status == LS_OK) {
+        open_files = *out;
+    }
+    return status;
+}
+
+ls_status ls_tls_files_check(const ls_tls_files_config *config, ls_text *why)
+{
+    ls_tls_files *files = NULL;
+    ls_status status = read_files(config, &files, why);
+    ls_tls_files_close(files);
+    return status;
 }
 
 void ls_tls_files_close(ls_tls_files *files)

@@ -1,6 +1,7 @@
 /* TLS files: the certificate of the HTTP interface and its key, from files in PEM that are read
  * again when they change: connections that begin from then on get the new one. The only module
- * that knows GnuTLS. Called by the supervisor and http_listener. */
+ * that knows GnuTLS. Called by the supervisor,
+ * http_daemon and server/door. */
 #ifndef LOCKSTEP_SERVER_CONTROL_TLS_FILES_H
 #define LOCKSTEP_SERVER_CONTROL_TLS_FILES_H
 
@@ -18,6 +19,8 @@ typedef struct ls_tls_files_config {
 /* There is one at a time in a process. IO, BAD_ARGUMENT (no certificate, no key, or not a pair) or
  * NO_MEMORY with `why`. */
 ls_status ls_tls_files_open(const ls_tls_files_config *config, ls_tls_files **out, ls_text *why);
+/* The same without keeping them: another process will. */
+ls_status ls_tls_files_check(const ls_tls_files_config *config, ls_text *why);
 /* NULL is allowed. */
 void ls_tls_files_close(ls_tls_files *files);
 

@@ -182,7 +182,12 @@ void ls_conclusion_add_first_tick(ls_investigation *investigation)
 static void say_first_tick(const ls_desync_finding *finding, ls_text *why)
 {
     uint32_t between = finding->tick - finding->agreed_tick;
-    if (between > 1 && finding->first_tick != 0) {
+    if (between > 1 && finding->is_trusted) {
+        ls_text_add(why,
+                    "; the first state that differs lies between %" PRIu32 " and %" PRIu32
+                    ": what the simulation does not say it writes is hashed once a second",
+                    finding->first_tick_min, finding->first_tick_max);
+    } else if (between > 1 && finding->first_tick != 0) {
         ls_text_add(why,
                     "; tick %" PRIu32 " made state %" PRIu32
                     ", the first that differs; hashes are compared every %" PRIu32 " ticks",

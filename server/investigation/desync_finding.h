@@ -14,17 +14,18 @@ typedef struct ls_desync_finding {
     ls_tick tick;            /* of the first compared state that differs */
     uint32_t interval_ticks; /* of the match: every so many states are compared */
     ls_tick agreed_tick;     /* of the compared state before it */
-    ls_tick first_tick;      /* of the first state that differs, compared or not; 0: not known */
-    ls_tick first_tick_min;  /* it lies from here */
-    ls_tick first_tick_max;  /* to here; both are first_tick where that is known */
-    uint32_t times;          /* this slot was found to differ, this time included */
-    uint32_t healed;         /* how many of them were healed */
-    ls_tick values_tick;     /* of the state that the values are of: first_tick, or tick */
-    uint64_t elements;       /* that differ there; 0: not known */
-    uint32_t fields;         /* that hold them */
-    bool is_lower_bound;     /* at least so many: not everything was compared */
-    uint32_t bits;           /* in which those listed differ */
-    uint32_t place_count;    /* 0 .. LS_DIFFERENCES_MAX */
+    bool is_trusted;        /* of that whose hash was of all bytes: others are not known to agree */
+    ls_tick first_tick;     /* of the first state that differs, compared or not; 0: not known */
+    ls_tick first_tick_min; /* it lies from here */
+    ls_tick first_tick_max; /* to here; both are first_tick where that is known */
+    uint32_t times;         /* this slot was found to differ, this time included */
+    uint32_t healed;        /* how many of them were healed */
+    ls_tick values_tick;    /* of the state that the values are of: first_tick, or tick */
+    uint64_t elements;      /* that differ there; 0: not known */
+    uint32_t fields;        /* that hold them */
+    bool is_lower_bound;    /* at least so many: not everything was compared */
+    uint32_t bits;          /* in which those listed differ */
+    uint32_t place_count;   /* 0 .. LS_DIFFERENCES_MAX */
     const ls_field *place_fields[LS_DIFFERENCES_MAX];
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
     ls_differing_pass differing_pass;

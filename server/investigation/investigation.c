@@ -417,7 +417,8 @@ static next_move exact_move(const ls_investigation *investigation, ls_diff_subje
 static next_move search_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
     const ls_tick_search *search = &investigation->search;
-    if (investigation->bad_tick - investigation->agreed_tick <= 1) {
+    if (investigation->bad_tick - investigation->agreed_tick <= 1 ||
+        investigation->finding.is_trusted) {
         return MOVE_NONE;
     }
     *subject = (ls_diff_subject){ls_tick_search_state(search), LS_NO_PASS};
@@ -656,6 +657,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     *finding = (ls_desync_finding){.tick = subject->tick,
                                    .interval_ticks = subject->interval_ticks,
                                    .agreed_tick = subject->agreed,
+                                   .is_trusted = ls_sim_instance_whole_ticks(all->instance) > 1,
                                    .times = finding->times + 1,
                                    .healed = finding->healed,
                                    .is_lower_bound = true};

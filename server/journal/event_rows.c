@@ -63,6 +63,7 @@ static const ls_event_row rows[] = {
     [LS_MATCH_ENDS_SOON] = {MATCH, WORD("match-ends-soon"),
                             LINE(WARNING, "the match ends at {text}, since no tick has a higher "
                                           "number; start another one before")},
+    [LS_MATCH_UNNAMED_WRITE] = {MATCH, WORD("unnamed-write"), LINE(WARNING, "{text}")},
     [LS_MATCH_CHAT] = {MATCH}, /* what players say is not written down */
 };
 

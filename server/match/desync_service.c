@@ -87,7 +87,7 @@ static ls_tick agreed_before(const ls_desync_service *desync, uint32_t slot, ls_
 {
     uint32_t interval = desync->match->config.hash_interval_ticks;
     ls_tick given = desync->slots[slot].given_tick;
-    ls_tick compared = (tick - 1) / interval * interval;
+    ls_tick compared = ls_sim_instance_whole_before(desync->match->log->instance, interval, tick);
     return given < tick ? LS_MAX(given, compared) : compared;
 }
 

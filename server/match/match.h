@@ -88,6 +88,7 @@ typedef struct ls_match_config {
     ls_on_desync on_desync;
     uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
     uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
+    bool trusts_writes;           /* see ls_sim_instance_trust_writes */
     uint32_t input_delay_ticks;   /* 0 .. LS_INPUT_DELAY_TICKS_MAX, beyond what the network needs */
     bool adapts_input_delay;      /* from there on each slot's own follows its link */
     uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
@@ -191,6 +192,7 @@ typedef enum ls_match_event_kind {
                            text: how large it is */
     LS_MATCH_ENDS_SOON, /* tick, text: when; the numbers of ticks end there (LS_MATCH_TICKS_MAX) */
     LS_MATCH_CHAT,      /* slot, text: what its player said to all */
+    LS_MATCH_UNNAMED_WRITE, /* tick, text: what the server's simulation wrote unnamed */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {

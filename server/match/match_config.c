@@ -99,6 +99,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(hash_interval_ticks), RECORDED(hash_interval_ticks), .min = 1,
      .max = LS_HASH_INTERVAL_MAX, .initial = 1, .flag = "hash-interval", .argument = "K",
      .group = RULES, .help = "Compare the state of every K-th tick"},
+    {LS_SETTING_IS_ON_OFF, FIELD(trusts_writes), .flag = "trust-writes", .argument = "on|off",
+     .group = RULES,
+     .help = "Hash what a simulation that names its writes has written, and all of its state once "
+             "a second: a difference in what it did not name is seen then"},
     {LS_SETTING_IS_WORD, FIELD(on_desync), RECORDED(on_desync), .words = desync_words,
      .initial = LS_ON_DESYNC_REPORT, .flag = "on-desync", .argument = "report|drop|stop|heal",
      .group = RULES,

@@ -241,6 +241,7 @@ ls_offer *ls_handover_begin_offer(const ls_match *match)
     *offer = (ls_offer){.simulation_version = config->simulation->version,
                         .config = config->sim,
                         .hash_interval_ticks = config->hash_interval_ticks,
+                        .trusts_writes = config->trusts_writes,
                         .input_delay_ticks = config->input_delay_ticks,
                         .timeout_ms = config->timeout_ms,
                         .late_rule = (uint32_t)config->late_rule,

@@ -388,6 +388,16 @@ static void warn_of_end(ls_tick_closer *closer)
     closer->warned_from = closer->end;
 }
 
+static void warn_of_unnamed_write(ls_tick_closer *closer)
+{
+    const ls_match *match = closer->match;
+    ls_text what;
+    if (ls_sim_instance_unnamed_write(match->log->instance, &what)) {
+        ls_outbox_push_event(match->outbox, LS_MATCH_UNNAMED_WRITE, 0, match->log->next)->text =
+            what;
+    }
+}
+
 /* A client sees jitter that this server makes, and those that it waits for. */
 static void measure_unevenness(ls_tick_closer *closer)
 {
@@ -424,6 +434,9 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     }
     make_up_for_waiting(closer);
     ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
+    if (closer->match->config.trusts_writes) {
+        warn_of_unnamed_write(closer);
+    }
     return LS_CLOSING_TICK;
 }
 

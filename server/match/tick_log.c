@@ -104,9 +104,10 @@ static ls_status create_parts(ls_tick_log *log, const ls_match_config *config, l
     if (status != LS_OK) {
         return status;
     }
+    status = config->trusts_writes ? ls_sim_instance_trust_writes(log->instance) : LS_OK;
     ls_hash_record_init(&log->hashes, config->hash_interval_ticks,
                         ls_sim_instance_digests(log->instance).initial);
-    if (ls_sim_instance_save_bytes(log->instance) == 0) {
+    if (status == LS_OK && ls_sim_instance_save_bytes(log->instance) == 0) {
         status = ls_tick_history_create(log->players, log->input_bytes_max, log->allocator,
                                         &log->history);
     }

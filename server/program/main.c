@@ -5,6 +5,7 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/heap.h"
+#include "lockstep/server/door/door_program.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"
 #include "lockstep/server/program/server_options.h"
@@ -40,21 +41,37 @@ static void print_simulations(FILE *file)
     }
 }
 
+/* Before this process knows any key. A server does without. */
+static ls_port_keeper *make_port_keeper(const ls_server_options *args, const ls_log *log)
+{
+    ls_port_keeper *made = NULL;
+    ls_text why = {{0}};
+    if (ls_server_options_may_map(args) && ls_port_keeper_create(log, &made, &why) != LS_OK) {
+        ls_log_line(log, args->maps_port ? LS_LOG_WARNING : LS_LOG_INFO,
+                    "no router is asked for a port: %s", why.bytes);
+    }
+    return made;
+}
+
 static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_console *console)
 {
     ls_text why = {{0}};
     ls_admission admission;
-    const ls_server_config config = {.options = args, .game = game, .admission = &admission};
+    const ls_server_config config = {.options = args,
+                                     .game = game,
+                                     .admission = &admission,
+                                     .ports = make_port_keeper(args, &console->log)};
     ls_room_game_warn(game, &console->log);
     if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") &&
         !args->hosting.resume_path) {
         ls_log_line(&console->log, LS_LOG_WARNING, "--resume-wait has no effect without --resume");
     }
     ls_admission_options who = args->hosting.admission;
-    who.is_published = args->publish != NULL;
+    who.is_published = args->publish || config.ports;
     ls_status status = ls_admission_open(&who, args->hosting.bind_host, &admission, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        ls_port_keeper_destroy(config.ports);
     }
     ls_exit_code code = status == LS_OK ? ls_server_run(&config, console) : ls_exit_code_of(status);
     ls_admission_wipe(&admission);
@@ -135,6 +152,7 @@ int main(int argc, char **argv)
     ls_console_never_wait(&console);
     ls_crash_log_begin(&console);
     ls_exit_code code = args.is_worker     ? ls_worker_run(&console)
+                        : args.is_door     ? ls_door_program_run(&console)
                         : args.config_path ? ls_service_program_run(&args, &console)
                                            : run(&args, &console);
     ls_console_deinit(&console);

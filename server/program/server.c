@@ -10,9 +10,10 @@
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/door/door_process.h"
 #include "lockstep/server/host/host.h"
+#include "lockstep/server/host/publisher.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/program/publisher.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/rooms/rooms.h"
 
@@ -269,7 +270,10 @@ typedef struct server {
     ls_rooms *rooms;
     ls_announcer *announcer; /* NULL: the server is not found */
     ls_publisher *publisher; /* NULL: it is at no relay */
-    bool is_stopping;        /* a signal has come */
+    ls_port_keeper *ports;   /* NULL: no router is asked */
+    ls_door *door;           /* NULL: it has none for pages */
+    ls_door_socket *door_socket;
+    bool is_stopping; /* a signal has come */
 } server;
 
 static ls_event_loop *loop_of(const server *host)
@@ -413,6 +417,35 @@ static ls_exit_code finish(server *host)
 
 /* ---- building it ---- */
 
+static ls_status open_door(server *host, ls_text *why)
+{
+    const ls_server_options *options = host->options;
+    const ls_door_config door = {.place = options->web,
+                                 .files = options->web_files,
+                                 .hosts = options->web_hosts,
+                                 .certificate = options->web_certificate,
+                                 .certificate_key = options->web_key,
+                                 .bind_host = options->hosting.bind_host,
+                                 .has_codes = options->has_web_codes &&
+                                              options->log_format == LS_LOG_FORMAT_TEXT,
+                                 .log_format = (uint32_t)options->log_format,
+                                 .log = &host->console->log};
+    ls_status status = options->web ? ls_door_open(&door, &host->door, why) : LS_OK;
+    if (status == LS_OK && host->door) {
+        status = ls_door_socket_create(ls_door_link_of(host->door), ls_allocator_heap(),
+                                       &host->door_socket);
+    }
+    return status;
+}
+
+/* The relay's layer is above, and lets players of the door through. */
+static ls_datagram_socket *wrap_socket(void *user, ls_datagram_socket *inner)
+{
+    const server *host = user;
+    inner = ls_door_socket_around(host->door_socket, inner);
+    return ls_publisher_socket_around(host->publisher, inner);
+}
+
 static ls_status create_rooms(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
@@ -435,18 +468,22 @@ static ls_status create_rooms(server *host, ls_text *why)
             return opened;
         }
     }
+    ls_status status = open_door(host, why);
+    if (status != LS_OK) {
+        return status;
+    }
     const ls_rooms_config rooms = {.console = host->console,
                                    .host = {.bind_host = host->options->hosting.bind_host,
                                             .port = (uint16_t)host->options->hosting.port,
                                             .sealed = config->admission->sealed,
-                                            .around = ls_publisher_wrapper(host->publisher),
+                                            .around = {wrap_socket, host},
                                             .table.matches_max = host->options->matches,
                                             .table.players_max = (uint32_t)places,
                                             .table.at_work = ls_crash_log_place()},
                                    .bundle_dir =
                                        has_bundles ? host->options->hosting.bundle_dir : NULL,
                                    .bundle_mib_max = host->options->hosting.bundle_limit};
-    ls_status status = ls_rooms_create(&rooms, &host->rooms, why);
+    status = ls_rooms_create(&rooms, &host->rooms, why);
     if (status == LS_OK) {
         ls_room_game_attach(config->game, loop_of(host));
     }
@@ -568,6 +605,57 @@ static void create_announcer(server *host)
     }
 }
 
+static ls_status start_door(server *host, ls_text *why)
+{
+    const char *port_file = host->options->web_port_file;
+    if (!host->door) {
+        return LS_OK;
+    }
+    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
+    ls_status status = ls_door_start(host->door, port, loop_of(host), why);
+    return status == LS_OK && port_file
+               ? ls_output_write_port(port_file, ls_door_endpoint(host->door).port, why)
+               : status;
+}
+
+/* Players of a relay prove the way before they take it; of an invite it is all that they have. */
+static void on_mapped(void *user, const ls_endpoint *outside)
+{
+    server *host = user;
+    ls_admission *admission = host->config->admission;
+    char place[LS_ENDPOINT_NUMERIC_BYTES];
+    ls_text why = {{0}};
+    if (host->publisher) {
+        ls_publisher_set_outside(host->publisher, outside);
+        return;
+    }
+    if (admission->options.invite_host) {
+        return; /* the operator knows better */
+    }
+    ls_endpoint_format(outside, place);
+    place[strcspn(place, ":")] = '\0'; /* one of IPv4 */
+    ls_admission_publish(admission, place, outside->port);
+    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
+    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+    ls_admission_log(admission, port, &host->console->log);
+}
+
+static ls_status begin_mapping(server *host)
+{
+    bool is_told = ls_setting_is_given(&ls_server_settings, host->options->own_given, "map-port");
+    if (host->publisher && ls_publisher_is_local(host->publisher) && !is_told) {
+        ls_port_keeper_destroy(host->ports);
+        host->ports = NULL;
+    }
+    const ls_port_keeper_site site = {.loop = loop_of(host),
+                                      .port = ls_host_port(ls_rooms_host(host->rooms)),
+                                      .on_mapped = on_mapped,
+                                      .user = host};
+    return ls_port_keeper_attach(host->ports, &site);
+}
+
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->options->output.json_path;
@@ -576,6 +664,8 @@ static ls_status build(server *host, ls_text *why)
     LS_THEN(status, open_rooms(host, why));
     LS_THEN(status, add_handlers(host));
     LS_THEN(status, ls_publisher_attach(host->publisher, loop_of(host)));
+    LS_THEN(status, begin_mapping(host));
+    LS_THEN(status, start_door(host, why));
     if (status == LS_OK) {
         create_announcer(host);
     }
@@ -597,11 +687,19 @@ static void log_listening(const server *host)
                 place, what.bytes, match->simulation->name, match->sim.players);
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
                      &host->console->log);
+    if (host->door) {
+        char invite[LS_INVITE_TEXT_BYTES_MAX];
+        const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
+        ls_admission_invite(config->admission, &to, invite, sizeof invite);
+        ls_door_log(host->door, invite, config->admission->sealed.needs_secret);
+        ls_cipher_wipe(invite, sizeof invite);
+    }
 }
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
 {
-    server host = {.config = config, .options = config->options, .console = console};
+    server host = {
+        .config = config, .options = config->options, .console = console, .ports = config->ports};
     ls_text why = {{0}};
     ls_status status = build(&host, &why);
     ls_exit_code code = ls_exit_report(&console->log, status, &why);
@@ -614,7 +712,10 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     }
     ls_room_game_detach(config->game);
     announcer_destroy(host.announcer);
+    ls_port_keeper_destroy(host.ports);
     ls_rooms_destroy(host.rooms);
     ls_publisher_destroy(host.publisher);
+    ls_door_close(host.door); /* which has delivered what clients were told last */
+    ls_door_socket_destroy(host.door_socket);
     return code;
 }

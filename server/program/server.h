@@ -5,6 +5,7 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/server/program/port_keeper.h"
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/rooms/room_game.h"
 
@@ -12,6 +13,7 @@ typedef struct ls_server_config {
     const ls_server_options *options; /* the texts outlive the server */
     ls_room_game *game;               /* of every match; borrowed */
     ls_admission *admission;          /* of clients that come; borrowed */
+    ls_port_keeper *ports;            /* taken; NULL: no router is asked */
 } ls_server_config;
 
 /* Hosts the matches to their end, or until SIGINT, SIGTERM or SIGHUP. */

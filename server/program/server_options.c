@@ -36,6 +36,32 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(publish_key_path), .flag = "publish-key", .argument = "FILE",
      .group = NETWORK,
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
+    {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT", .group = NETWORK,
+     .default_text = "",
+     .help =
+         "Open a door for browsers there: serve the page to play in, and let it in by HTTP; port "
+         "0: one that the system chooses"},
+    {LS_SETTING_IS_TEXT, FIELD(web_files), .flag = "web-files", .argument = "DIR", .group = NETWORK,
+     .default_text = "the file's, or share/lockstep/web",
+     .help = "Serve the files of DIR as the page"},
+    {LS_SETTING_IS_TEXT, FIELD(web_hosts), .flag = "web-hosts", .argument = "NAME,...",
+     .group = NETWORK, .default_text = "",
+     .help = "Names by which browsers reach this machine; needed where TLS does not prove them"},
+    {LS_SETTING_IS_TEXT, FIELD(web_certificate), .flag = "web-certificate", .argument = "FILE",
+     .group = NETWORK, .default_text = "the file's, or none: plain HTTP",
+     .help = "Seal the door with TLS by this certificate in PEM, which is read again when it "
+             "changes"},
+    {LS_SETTING_IS_TEXT, FIELD(web_key), .flag = "web-key", .argument = "FILE", .group = NETWORK,
+     .default_text = "", .help = "The certificate's key"},
+    {LS_SETTING_IS_ON_OFF, FIELD(has_web_codes), .flag = "web-code", .argument = "on|off",
+     .group = NETWORK, .help = "Show the link of the page as a QR code on a terminal"},
+    {LS_SETTING_IS_TEXT, FIELD(web_port_file), .flag = "web-port-file", .argument = "FILE",
+     .group = NETWORK, .default_text = "",
+     .help = "Write the port of --web to FILE once it is bound"},
+    {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
+     .group = NETWORK, .default_text = "on with --publish",
+     .help = "Have the router of this network lead a port to this server, by NAT-PMP or UPnP, and "
+             "take it back at the end"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",
@@ -79,10 +105,35 @@ static const ls_setting_row rows[] = {
      .argument = "text|json|journald", .group = SERVICE, .default_text = "text",
      .help = "Write log lines for people, as JSON objects, or with the priority that "
              "systemd-journald reads"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_door), .flag = "door", .group = SERVICE, .is_hidden = true},
     {LS_SETTING_IS_SWITCH, FIELD(is_worker), .flag = "worker", .group = SERVICE, .is_hidden = true},
 };
 
 const ls_setting_table ls_server_settings = {rows, sizeof rows / sizeof rows[0]};
+
+/* The first option that was given and is of a door for pages; NULL: none. */
+static const char *first_of_door(const ls_server_options *args)
+{
+    static const char *const flags[] = {"web-files", "web-hosts", "web-certificate",
+                                        "web-key",   "web-code",  "web-port-file"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (ls_setting_is_given(&ls_server_settings, args->own_given, flags[i])) {
+            return flags[i];
+        }
+    }
+    return NULL;
+}
+
+static ls_status check_door(const ls_server_options *args, ls_text *why)
+{
+    if (!args->web && !args->config_path && first_of_door(args)) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --web", first_of_door(args));
+    }
+    if (!args->web_certificate != !args->web_key) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--web-certificate and --web-key go together");
+    }
+    return LS_OK;
+}
 
 /* The journal that is gone on with is no place for anything else. */
 static ls_status check_path(const ls_server_options *args, const char *flag, const char *path,
@@ -110,6 +161,12 @@ static const char *first_of_service(const ls_server_options *args)
     return NULL;
 }
 
+bool ls_server_options_may_map(const ls_server_options *options)
+{
+    bool is_told = ls_setting_is_given(&ls_server_settings, options->own_given, "map-port");
+    return is_told ? options->maps_port : options->publish != NULL;
+}
+
 ls_status ls_server_options_check(void *user, ls_text *why)
 {
     const ls_server_options *args = user;
@@ -120,10 +177,10 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        : args->hosting.resume_path ? "--resume"
                                                    : "--matches");
     }
-    if (args->config_path && args->publish) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--publish is for a server without --config");
+    if (args->config_path && args->maps_port) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--map-port is for a server without --config");
     }
-    if (args->publish_key_path && !args->publish) {
+    if (args->publish_key_path && !args->publish && !args->config_path) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--publish-key needs --publish");
     }
     if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {
@@ -131,13 +188,14 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        "--resume goes on with one match and its journal: without %s",
                        args->hosting.journal_dir ? "--journal" : "--matches");
     }
-    if (!args->config_path && !args->is_worker) {
+    if (!args->config_path && !args->is_worker && !args->is_door) {
         const char *flag = first_of_service(args);
         if (flag) {
             return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --config", flag);
         }
     }
     ls_status status = ls_hosting_check(&args->hosting, why);
+    status = status == LS_OK ? check_door(args, why) : status;
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
 }
@@ -147,6 +205,7 @@ ls_server_options ls_server_options_default(void)
     return (ls_server_options){.matches = 1,
                                .find_port = LS_DISCOVERY_PORT,
                                .is_found = true,
+                               .has_web_codes = true,
                                .match = ls_match_config_default(ls_builtin_simulation(0)),
                                .hosting = ls_hosting_default(),
                                .rooms_max = LS_MATCHES_MAX,

@@ -15,13 +15,18 @@ typedef struct ls_server_options {
     const char *port_file;
     uint32_t matches, find_port;
     bool is_found;
-    const char *publish, *publish_key_path;   /* HOST[:PORT] of a relay, and the file of its key */
+    const char *publish, *publish_key_path;  /* HOST[:PORT] of a relay, and the file of its key */
+    bool maps_port;                          /* asked for; see ls_server_options_may_map */
+    const char *web, *web_files, *web_hosts; /* of a door for pages: door_process.h */
+    bool has_web_codes;
+    const char *web_certificate, *web_key, *web_port_file;
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */
     const char *plugin_dir, *http_bind, *http_token_file;
     uint32_t workers, rooms_max, drain_timeout, http_port;
     bool is_on_agones; /* likewise */
     bool is_check;     /* the service is only checked */
+    bool is_door;      /* for pages: it is told all else by the server that it is opened for */
     bool is_worker;    /* one of a service's: it is told all else by the service */
     ls_log_format log_format;
     uint64_t own_given;    /* rows of ls_server_settings */
@@ -34,6 +39,9 @@ typedef struct ls_server_options {
 extern const ls_setting_table ls_server_settings; /* of ls_server_options */
 
 ls_server_options ls_server_options_default(void);
+
+/* Whether a router is to be asked for a port, with --publish unless it says no. */
+bool ls_server_options_may_map(const ls_server_options *options);
 
 /* Whether options fit together, for ls_command_line.check. BAD_ARGUMENT. */
 ls_status ls_server_options_check(void *options, ls_text *why);

@@ -145,6 +145,8 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .log_format = options->log_format,
                              .bind_host = options->hosting.bind_host,
                              .admission = options->hosting.admission,
+                             .relay = options->publish,
+                             .relay_key = options->publish_key_path,
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
                              .bundle_mib_max = options->hosting.bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
@@ -214,6 +216,9 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, apply_own_rows(self, options, &why), &why);
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
     note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
+    if (options->publish_key_path && !options->publish) {
+        ls_service_faults_add(&self->faults, nowhere, "publish-key needs publish");
+    }
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }
@@ -239,7 +244,8 @@ static ls_exit_code report_faults(service_program *self, bool is_check, const ls
 }
 
 /* A socket that systemd has opened is a worker's. */
-static ls_status count_workers(service_program *self, const ls_console *console, ls_text *why)
+static ls_status count_workers(service_program *self, const ls_server_options *options,
+                               const ls_console *console, ls_text *why)
 {
     ls_service_config *service = &self->service;
     ls_status status = ls_service_sockets_take(&self->sockets, why);
@@ -253,7 +259,12 @@ static ls_status count_workers(service_program *self, const ls_console *console,
     if (sockets > 0) {
         service->workers = sockets;
     } else if (service->workers == 0) {
-        service->workers = ls_machine_processors();
+        service->workers = options->publish ? 1 : ls_machine_processors();
+    }
+    if (options->publish && service->workers > 1) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "a service at a relay has one worker, which all datagrams of the relay come "
+                       "to: workers = 1");
     }
     service->workers = LS_MIN(service->workers, LS_SERVICE_WORKERS_MAX);
     return status;
@@ -324,6 +335,7 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .bind_host = options->hosting.bind_host,
                                          .port = (uint16_t)options->hosting.port,
                                          .port_file = options->port_file,
+                                         .web_port_file = options->web_port_file,
                                          .http_port_file = options->http_port_file,
                                          .is_on_agones = options->is_on_agones,
                                          .json_path = options->output.json_path,
@@ -345,7 +357,7 @@ static ls_exit_code start(service_program *self, ls_server_options *options,
                           const ls_server_options *given, ls_console *console)
 {
     ls_text why = {{0}};
-    ls_status status = count_workers(self, console, &why);
+    ls_status status = count_workers(self, options, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

@@ -14,6 +14,7 @@
 #include "lockstep/server/control/agones.h"
 #include "lockstep/server/control/http_listener.h"
 #include "lockstep/server/control/tls_files.h"
+#include "lockstep/server/door/door_process.h"
 #include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
@@ -56,6 +57,9 @@ typedef struct supervisor {
     uint32_t workers;
     int sockets[LS_SERVICE_WORKERS_MAX];
     char register_path[LS_WORKER_PATH_BYTES_MAX];
+    ls_door *door; /* NULL: there is none for pages */
+    char door_link[LS_DOOR_LINK_BYTES];
+    ls_worker_settings worker; /* with the door */
 } supervisor;
 
 /* ---- rooms ---- */
@@ -72,6 +76,16 @@ static void write_invite(void *user, const ls_room_report *room, char *out, size
     ls_invite to = {.port = ls_udp_group_port(self->group), .worker = room->worker};
     ls_name_copy(to.room, sizeof to.room, room->name);
     ls_admission_invite(self->config->admission, &to, out, capacity);
+}
+
+static void write_link(void *user, const char *invite, char *out, size_t capacity)
+{
+    const supervisor *self = user;
+    char text[LS_PAGE_LINK_BYTES_MAX] = "";
+    if (self->door) {
+        ls_door_write_link(self->door, invite, text);
+    }
+    ls_name_copy(out, capacity, text);
 }
 
 /* The keeper looks after workers that hang; systemd looks after this process. */
@@ -229,6 +243,49 @@ static ls_status open_port(supervisor *self, ls_text *why)
     return status;
 }
 
+static const char *text_or(const char *text, const char *other)
+{
+    return text[0] != '\0' ? text : other[0] != '\0' ? other : NULL;
+}
+
+/* Pages are answered once there are workers. */
+static ls_status open_door(supervisor *self, ls_text *why)
+{
+    const ls_service_config *service = self->config->service;
+    bool has_own = service->web_certificate[0] != '\0';
+    self->worker = *self->config->worker;
+    if (service->web[0] == '\0') {
+        return LS_OK;
+    }
+    const ls_door_config door = {
+        .place = service->web,
+        .files = text_or(service->web_files, ""),
+        .hosts = text_or(service->web_hosts, ""),
+        .certificate = text_or(service->web_certificate, service->http_certificate),
+        .certificate_key = has_own ? service->web_key : text_or(service->http_key, ""),
+        .bind_host = self->config->bind_host,
+        .log_format = self->worker.log_format,
+        .log = &self->console->log};
+    ls_status status = ls_door_open(&door, &self->door, why);
+    if (status == LS_OK) {
+        ls_door_link_write(ls_door_link_of(self->door), self->door_link);
+        self->worker.door = self->door_link;
+    }
+    return status;
+}
+
+static ls_status start_door(supervisor *self, ls_text *why)
+{
+    const char *port_file = self->config->web_port_file;
+    if (!self->door) {
+        return LS_OK;
+    }
+    ls_status status = ls_door_start(self->door, ls_udp_group_port(self->group), self->loop, why);
+    return status == LS_OK && port_file
+               ? ls_output_write_port(port_file, ls_door_endpoint(self->door).port, why)
+               : status;
+}
+
 static ls_status create_keeper(supervisor *self, ls_text *why)
 {
     const ls_service_config *service = self->config->service;
@@ -241,12 +298,13 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
         .workers = self->workers,
         .sockets = self->sockets,
         .program = self->config->program,
-        .worker = self->config->worker,
+        .worker = &self->worker,
         .storage = has_journals ? &self->storage : NULL,
         .uploads = service->upload_command[0] != '\0' && has_journals ? &self->uploads : NULL,
         .loop = self->loop,
         .log = &self->console->log,
         .invite = write_invite,
+        .link = write_link,
         .on_intake = on_intake,
         .user = self};
     ls_status status =
@@ -416,7 +474,9 @@ static ls_status build(supervisor *self, ls_text *why)
 {
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &self->loop);
     LS_THEN(status, open_port(self, why));
+    LS_THEN(status, open_door(self, why));
     LS_THEN(status, create_keeper(self, why));
+    LS_THEN(status, start_door(self, why));
     LS_THEN(status, create_upload(self, why));
     LS_THEN(status, create_http(self, why));
     if (status == LS_OK && self->config->is_on_agones) {
@@ -440,6 +500,13 @@ static void log_listening(const supervisor *self)
                     self->tls ? "s" : "", place);
     }
     ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
+    if (self->door) {
+        char invite[LS_INVITE_TEXT_BYTES_MAX];
+        const ls_invite to = {.port = ls_udp_group_port(self->group)};
+        ls_admission_invite(self->config->admission, &to, invite, sizeof invite);
+        ls_door_log(self->door, invite, self->config->admission->sealed.needs_secret);
+        ls_cipher_wipe(invite, sizeof invite);
+    }
 }
 
 ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console)
@@ -472,6 +539,8 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     ls_journal_upload_destroy(self->upload);
     ls_journal_disk_destroy(self->disk);
     ls_room_keeper_destroy(self->keeper);
+    ls_door_close(self->door);
+    ls_cipher_wipe(self->door_link, sizeof self->door_link);
     ls_udp_group_close(self->group);
     ls_event_loop_destroy(self->loop);
     ls_release(ls_allocator_heap(), self);

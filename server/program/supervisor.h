@@ -19,6 +19,7 @@ typedef struct ls_supervisor_config {
     const char *bind_host;
     uint16_t port;                     /* 0: chosen by the system and told on the console */
     const char *port_file;             /* gets the port in decimal once it is bound; NULL: none */
+    const char *web_port_file;         /* NULL: none */
     const char *http_port_file;        /* likewise that of HTTP */
     bool is_on_agones;                 /* tells the sidecar of Agones' SDK how it is */
     const char *json_path;             /* of the summary; NULL: none; "-": standard output */

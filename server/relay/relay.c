@@ -40,6 +40,8 @@ typedef struct host {
     uint64_t counter;
     uint64_t heard_ns;
     char name[LS_RELAY_NAME_CHARACTERS];
+    uint16_t outside_port; /* as it says in OPENED */
+    ls_endpoint local;     /* likewise */
     byte_use up, down;
 } host;
 
@@ -401,7 +403,13 @@ static void send_joined(ls_relay_service *relay, const ls_endpoint *to,
 
 static void send_good(ls_relay_service *relay, const host *at, const player *to)
 {
-    ls_relay_packet joined = {.value = LS_RELAY_GOOD, .number = to->flow, .host = at->endpoint};
+    ls_relay_packet joined = {.value = LS_RELAY_GOOD,
+                              .number = to->flow,
+                              .host = at->endpoint,
+                              .outside_port = at->outside_port};
+    if (ls_endpoint_is_same_host(&at->endpoint, &to->endpoint)) { /* for neighbours alone */
+        joined.local = at->local;
+    }
     memcpy(joined.nonce, to->nonce, sizeof joined.nonce);
     send_joined(relay, &to->endpoint, &joined);
 }
@@ -473,6 +481,8 @@ static bool on_opened(ls_relay_service *relay, const ls_endpoint *from,
     }
     if (!of->is_open) {
         of->is_open = true;
+        at->outside_port = opened->outside_port;
+        at->local = opened->local;
         send_good(relay, at, of);
     }
     return true;

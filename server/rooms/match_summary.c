@@ -110,9 +110,11 @@ const char *ls_match_unknown_why(const ls_match_config *config)
     return config->finds_causes ? NULL : "the server was told not to look: --find-causes off";
 }
 
-static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player,
-                       const ls_desync_finding *finding, const char *unknown_why)
+static void add_desync(ls_match *match, ls_summary *summary, uint32_t slot,
+                       const ls_match_slot *player)
 {
+    const ls_match_config *config = ls_match_config_of(match);
+    const ls_desync_finding *finding = ls_match_desync_of(match, slot);
     ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
@@ -120,7 +122,10 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
                                   .server_hash = player->desync_server_hash,
                                   .client_hash = player->desync_client_hash,
                                   .clients = player->desync_clients,
-                                  .why = unknown_why};
+                                  .since = ls_desync_since(ls_match_instance(match),
+                                                           config->hash_interval_ticks,
+                                                           player->desync_tick),
+                                  .why = ls_match_unknown_why(config)};
     if (finding) {
         ls_desync_finding_summarize(finding, desync);
     }
@@ -148,8 +153,7 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
     for (uint32_t slot = 0; slot <= summary->player_count; slot++) {
         ls_match_slot player = ls_match_slot_of(match, slot);
         if (player.is_desynced) {
-            add_desync(summary, slot, &player, ls_match_desync_of(match, slot),
-                       ls_match_unknown_why(config));
+            add_desync(match, summary, slot, &player);
         }
     }
     summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);
@@ -234,15 +238,15 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
         const ls_summary_desync *desync = &summary->desyncs[i];
         if (desync->clients > 0) {
             ls_log_line(log, LS_LOG_WARNING,
-                        "this server differs from tick %" PRIu32 " on from %" PRIu32
+                        "this server differs %s from %" PRIu32
                         " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
-                        desync->tick, desync->clients, desync->server_hash, desync->client_hash);
+                        desync->since.bytes, desync->clients, desync->server_hash,
+                        desync->client_hash);
             continue;
         }
         ls_log_line(log, LS_LOG_WARNING,
-                    "%s (slot %" PRIu32 ") differs from tick %" PRIu32 " on: server %016" PRIx64
-                    ", client %016" PRIx64,
-                    summary->players[desync->slot].name, desync->slot, desync->tick,
+                    "%s (slot %" PRIu32 ") differs %s: server %016" PRIx64 ", client %016" PRIx64,
+                    summary->players[desync->slot].name, desync->slot, desync->since.bytes,
                     desync->server_hash, desync->client_hash);
     }
     if (summary->spectators > 0) {

@@ -74,21 +74,23 @@ static ls_text player_of(const room_lines *room, uint32_t slot)
 
 static void log_desync(const room_lines *room, const ls_match_event *event)
 {
+    const ls_match_config *config = ls_match_config_of(room->match);
+    ls_text since =
+        ls_desync_since(ls_match_instance(room->match), config->hash_interval_ticks, event->tick);
     if (event->clients > 0) {
         ls_log_line(room->log, LS_LOG_ERROR,
-                    "DESYNC: this server differs from tick %" PRIu32 " on from %" PRIu32
+                    "DESYNC: this server differs %s from %" PRIu32
                     " clients which agree: server %016" PRIx64 ", clients %016" PRIx64,
-                    event->tick, event->clients, event->server_hash, event->client_hash);
+                    since.bytes, event->clients, event->server_hash, event->client_hash);
         return;
     }
     ls_log_line(
-        room->log, LS_LOG_ERROR,
-        "DESYNC: %s differs from tick %" PRIu32 " on: server %016" PRIx64 ", client %016" PRIx64,
-        player_of(room, event->slot).bytes, event->tick, event->server_hash, event->client_hash);
-    const char *why = ls_match_unknown_why(ls_match_config_of(room->match));
+        room->log, LS_LOG_ERROR, "DESYNC: %s differs %s: server %016" PRIx64 ", client %016" PRIx64,
+        player_of(room, event->slot).bytes, since.bytes, event->server_hash, event->client_hash);
+    const char *why = ls_match_unknown_why(config);
     if (why) {
         ls_log_line(room->log, LS_LOG_ERROR, "  nothing more is known of '%s': %s",
-                    ls_match_config_of(room->match)->simulation->name, why);
+                    config->simulation->name, why);
     }
 }
 

@@ -653,6 +653,12 @@ static bool view_is_ready(void *user, ls_text *why_not)
     return why.bytes[0] == '\0';
 }
 
+static void view_link(void *user, const char *invite, char *out, size_t capacity)
+{
+    const ls_room_keeper *keeper = user;
+    keeper->config.link(keeper->config.user, invite, out, capacity);
+}
+
 static void view_invite(void *user, const ls_room_report *room, char *out, size_t capacity)
 {
     const ls_room_keeper *keeper = user;
@@ -884,6 +890,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                      .worker = view_worker,
                                      .is_ready = view_is_ready,
                                      .invite = view_invite,
+                                     .link = view_link,
                                      .command = view_command};
     return status;
 }

@@ -20,6 +20,7 @@ typedef struct ls_room_keeper_config {
     const ls_log *log;
     /* How to get into a room, see service_view.h. */
     void (*invite)(void *user, const ls_room_report *room, char *out, size_t capacity);
+    void (*link)(void *user, const char *invite, char *out, size_t capacity); /* as in the view */
     /* This worker has the intake, and knows it: newcomers are to come to it from now on. */
     void (*on_intake)(void *user, uint32_t worker);
     void *user;

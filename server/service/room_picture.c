@@ -87,7 +87,7 @@ ls_status ls_room_picture_make(ls_sim_instance *instance, char **out, ls_text *w
     if (!list.shapes) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
-    const void *state = ls_sim_instance_state(instance);
+    const void *state = ls_sim_instance_view(instance);
     simulation->draw(ls_sim_instance_config(instance), state, state, LS_FIXED_ONE, &list);
     ls_status status = write_text(&list, out, why);
     ls_release(ls_allocator_heap(), list.shapes);

@@ -69,6 +69,11 @@ static const config_row rows[] = {
     FILLED_ROW("http", "tls-certificate", NULL, http_certificate),
     FILLED_ROW("http", "tls-key", NULL, http_key),
     FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
+    FILLED_ROW("web", "listen", "web", web),
+    FILLED_ROW("web", "files", "web-files", web_files),
+    FILLED_ROW("web", "hosts", "web-hosts", web_hosts),
+    FILLED_ROW("web", "tls-certificate", "web-certificate", web_certificate),
+    FILLED_ROW("web", "tls-key", "web-key", web_key),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
@@ -81,8 +86,9 @@ static const config_row rows[] = {
 
 /* Flags of the process, which are rows of the program's own table: those that take a text alone,
  * and the others. */
-static const char *const server_texts[] = {
-    "bind", "identity", "invite-file", "invite-host", "token-key", "token-server", "port-file"};
+static const char *const server_texts[] = {"bind",        "identity",  "invite-file",
+                                           "invite-host", "token-key", "token-server",
+                                           "port-file",   "publish",   "publish-key"};
 static const char *const server_others[] = {"port", "invite-only", "insecure", "bundle-limit",
                                             "token-protocol-id"};
 
@@ -234,6 +240,9 @@ static const struct {
     {"", "log-format"},  {"http", "bind"},
     {"http", "port"},    {"http", "tls-certificate"},
     {"http", "tls-key"}, {"limits", "address-connections"},
+    {"web", "listen"},   {"web", "files"},
+    {"web", "hosts"},    {"web", "tls-certificate"},
+    {"web", "tls-key"},
 };
 
 static bool is_fixed(const config_row *row)
@@ -637,7 +646,7 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
     static const char *const tables[] = {"server",  "http",  "limits", "match",
-                                         "metrics", "rooms", "upload"};
+                                         "metrics", "rooms", "upload", "web"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -660,7 +669,7 @@ static bool is_table(const ls_toml_value *value, const char *name)
 static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *why)
 {
     bool begins = value->type == LS_TOML_TABLE;
-    bool is_known = value->table[0] == '\0' || is_table(value, "http") ||
+    bool is_known = value->table[0] == '\0' || is_table(value, "http") || is_table(value, "web") ||
                     is_table(value, "limits") || is_table(value, "metrics") ||
                     is_table(value, "upload");
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
@@ -692,6 +701,10 @@ static void check_whole(const ls_service_config *config, ls_service_faults *faul
     if ((config->http_certificate[0] == '\0') != (config->http_key[0] == '\0')) {
         ls_service_faults_add(faults, (ls_toml_place){0, 0},
                               "[http] has tls-certificate and tls-key, or none of them");
+    }
+    if ((config->web_certificate[0] == '\0') != (config->web_key[0] == '\0')) {
+        ls_service_faults_add(faults, (ls_toml_place){0, 0},
+                              "[web] has tls-certificate and tls-key, or none of them");
     }
     for (uint32_t i = 0; i < config->group_count; i++) {
         if (config->groups[i].name[0] == '\0') {

@@ -59,6 +59,12 @@ typedef struct ls_service_config {
     char http_hosts[512];     /* names of the service in a Host header, with commas between */
     char metrics_rooms[16];   /* of each room: none, summary or all */
     char log_format[16];      /* text, json or journald */
+    /* [web]: a door for pages, as lockstep-server --web. "": none; the certificate of [http]. */
+    char web[256];
+    char web_files[512];
+    char web_hosts[512];
+    char web_certificate[512];
+    char web_key[512];
     /* [limits]: of one address (/32, /56), of clients without a token; 0: none. */
     uint32_t address_connections; /* of all workers, as the two below */
     uint32_t address_joins;       /* see join_limits.h */

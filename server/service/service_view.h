@@ -103,6 +103,8 @@ typedef struct ls_service_view {
     bool (*is_ready)(void *user, ls_text *why_not); /* takes rooms and players */
     /* How to get into a room: an address or invite for lockstep-client; "" when there is none. */
     void (*invite)(void *user, const ls_room_report *room, char *out, size_t capacity);
+    /* The address of the page for players who come by this invite; "": there is no page. */
+    void (*link)(void *user, const char *invite, char *out, size_t capacity);
     /* `done` is called once, perhaps at once, in the loop's thread. */
     void (*command)(void *user, const ls_service_command *command,
                     void (*done)(void *done_user, const ls_service_result *result),

@@ -1,4 +1,5 @@
 #include "lockstep/server/service/worker.h"
+#include "lockstep/protocol/door/door_socket.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
@@ -7,6 +8,7 @@
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/udp/transport_udp.h"
+#include "lockstep/server/host/publisher.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/work_mark.h"
@@ -33,7 +35,9 @@ typedef struct worker {
     ls_json *texts; /* of the settings */
     ls_console *console;
     ls_admission admission;
+    ls_publisher *publisher; /* NULL: it is at no relay */
     ls_worker_rooms *rooms;
+    ls_door_socket *door; /* NULL: there is none for pages */
     ls_work_mark *mark;
     ls_join_limits *limits;
     ls_room_directory *directory;
@@ -375,6 +379,35 @@ static bool count_connection(void *user, const ls_endpoint *address, bool has_en
 
 /* ---- life ---- */
 
+/* Of one that the supervisor hands over. */
+static ls_status check_descriptor(ls_status status, ls_text *why)
+{
+    return status == LS_OK
+               ? LS_OK
+               : ls_fail(status, why, "a worker is started by lockstep-server --config");
+}
+
+/* The relay's layer is above, and lets players of the door through. */
+static ls_datagram_socket *wrap_socket(void *user, ls_datagram_socket *inner)
+{
+    const worker *self = user;
+    inner = ls_door_socket_around(self->door, inner);
+    return ls_publisher_socket_around(self->publisher, inner);
+}
+
+/* The way of players in pages, where the service has a door for them. */
+static ls_status open_door(worker *self, ls_text *why)
+{
+    ls_door_link link;
+    if (!self->settings.door) {
+        return LS_OK;
+    }
+    ls_status status = ls_door_link_read(self->settings.door, &link);
+    LS_THEN(status, ls_door_socket_create(&link, ls_allocator_heap(), &self->door));
+    ls_cipher_wipe(&link, sizeof link);
+    return check_descriptor(status, why);
+}
+
 static ls_status create_rooms(worker *self, ls_text *why)
 {
     const ls_worker_settings *settings = &self->settings;
@@ -388,6 +421,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
                                              .per_address_max = settings->address_connections,
                                              .sealed = self->admission.sealed,
+                                             .around = {wrap_socket, self},
                                              .table.matches_max = settings->rooms_max,
                                              .table.players_max = LS_HOST_PLACES_MAX,
                                              .table.at_work = ls_work_mark_place(self->mark)},
@@ -402,14 +436,6 @@ static ls_status create_rooms(worker *self, ls_text *why)
     ls_status status = ls_worker_rooms_create(&rooms, &self->rooms, why);
     ls_cipher_wipe(sealed, sizeof *sealed);
     return status;
-}
-
-/* Of one that the supervisor hands over. */
-static ls_status check_descriptor(ls_status status, ls_text *why)
-{
-    return status == LS_OK
-               ? LS_OK
-               : ls_fail(status, why, "a worker is started by lockstep-server --config");
 }
 
 static ls_status open_channel(worker *self, ls_text *why)
@@ -446,13 +472,26 @@ static ls_status add_handlers(worker *self)
     return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
 }
 
+/* Of a service that has no other worker. */
+static ls_status create_publisher(worker *self, ls_text *why)
+{
+    const ls_publisher_config publisher = {.relay = self->settings.relay,
+                                           .key_path = self->settings.relay_key,
+                                           .admission = &self->admission,
+                                           .log = &self->console->log};
+    return publisher.relay ? ls_publisher_create(&publisher, &self->publisher, why) : LS_OK;
+}
+
 static ls_status build(worker *self, ls_text *why)
 {
     ls_status status = open_mark(self, why);
     LS_THEN(status, map_limits(self, why));
     LS_THEN(status, ls_room_directory_create(&self->directory));
+    LS_THEN(status, open_door(self, why));
+    LS_THEN(status, create_publisher(self, why));
     LS_THEN(status, create_rooms(self, why));
     LS_THEN(status, open_channel(self, why));
+    LS_THEN(status, ls_publisher_attach(self->publisher, loop_of(self)));
     return status == LS_OK ? add_handlers(self) : status;
 }
 
@@ -507,6 +546,8 @@ ls_exit_code ls_worker_run(ls_console *console)
     }
     ls_line_channel_destroy(self->channel);
     ls_worker_rooms_destroy(self->rooms);
+    ls_door_socket_destroy(self->door);
+    ls_publisher_destroy(self->publisher);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
     ls_shared_memory_release(self->limits, sizeof *self->limits);

@@ -221,6 +221,8 @@ static const ls_json_field fields[] = {
     OF_WORKER(admission.is_invite_only),
     OF_WORKER(admission.token_key_path),
     OF_WORKER(admission.token_servers),
+    OF_WORKER(relay),
+    OF_WORKER(relay_key),
     OF_WORKER(bundle_dir),
     OF_WORKER(bundle_mib_max),
     OF_WORKER(journal_dir),
@@ -229,6 +231,7 @@ static const ls_json_field fields[] = {
     OF_WORKER(files.named),
     OF_WORKER(files.code),
     OF_WORKER(address_connections),
+    OF_WORKER(door),
 };
 
 /* 64 bits, which a number of JSON does not hold. */

@@ -91,12 +91,14 @@ typedef struct ls_worker_settings {
     uint32_t log_format; /* an ls_log_format */
     const char *bind_host;
     ls_admission_options admission; /* but for invite_path: the supervisor writes the invite */
+    const char *relay, *relay_key;  /* as publisher.h has them; NULL: not at a relay, no key */
     const char *bundle_dir;         /* NULL: no bundles are written */
     uint32_t bundle_mib_max;
     const char *journal_dir;      /* NULL: no journals */
     const char *plugin_dir;       /* NULL: built-in simulations alone */
     ls_room_files files;          /* that parameters of rooms may name */
     uint32_t address_connections; /* as service_config.h has them */
+    const char *door;             /* ls_door_link_write; NULL: there is none for pages */
 } ls_worker_settings;
 
 /* One line without its newline, for ls_json_release_line; NULL: memory is out. */

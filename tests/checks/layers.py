@@ -47,6 +47,8 @@ MAY_USE = {
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
     "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
+    "protocol/door": {"common/base", "common/system"},
+    "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},
     "protocol/discovery": PURE | WIRE,
     "protocol/udp": PURE | NETWORK | {"common/system", "common/runtime"},
@@ -58,10 +60,15 @@ MAY_USE = {
     | {"common/system", "common/program", "common/runtime"}
     | {"server/investigation", "server/match", "server/journal"},
     "server/rooms": AROUND | HOST,
-    "server/service": AROUND | HOST | {"server/rooms"},
+    "server/service": AROUND | HOST | {"protocol/door", "server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
-    "server/program": AROUND | HOST | {"server/rooms", "server/service", "server/control"},
+    "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
+    | {"protocol/door", "protocol/sealed", "server/control"},
+    "server/program": AROUND
+    | HOST
+    | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
+    | {"server/door"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
@@ -99,6 +106,8 @@ ADAPTERS = {
         "tests/lab/bench/net_relay.c",
         "tests/lab/bench/plain_client.c",
     ),
+    "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
+    "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
@@ -138,7 +147,8 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "gnutls/abstract.h": ("server/control/tls_files.c",),
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
-    "microhttpd.h": ("server/control/http_listener.c",),
+    "qrencode.h": ("server/door/page_code.c",),
+    "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
     "SDL2/*": ("client/window/font_file_none.c", "client/window/loudspeaker.c",
@@ -206,6 +216,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "net/if.h",
     "netdb.h",
     "netinet/in.h",
+    "netinet/tcp.h",
     "poll.h",
     "pthread.h",
     "pty.h",

@@ -136,9 +136,47 @@ Test(programs_relay, a_line_that_cannot_be_right_is_refused)
     hosted_expect_refusal(2, LS_TEST_CLIENT, "a code is like K7QM-29F", "KOQM-29F@" NOWHERE);
     hosted_expect_refusal(2, LS_TEST_CLIENT, "a code has seven characters", "K7QM-29@" NOWHERE);
     hosted_expect_refusal(2, LS_TEST_SERVER, "--publish-key needs --publish", "--publish-key", "k");
-    hosted_expect_refusal(2, LS_TEST_SERVER, "--publish is for a server without --config",
-                          "--config", "file.toml", "--publish", NOWHERE);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--map-port is for a server without --config",
+                          "--config", "file.toml", "--map-port", "on");
     hosted_expect_refusal(2, LS_TEST_RELAY, "--hosts takes a number from 1 to 4096", "--hosts",
                           "0");
     hosted_expect_refusal(1, LS_TEST_RELAY, "cannot read", "--key-file", hosted_path("none"));
+}
+
+static const char *service_file(const char *rows)
+{
+    const char *path = hosted_path("lockstep.toml");
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fprintf(file, "%s\n[server]\nidentity = \"%s\"\npublish = \"%s\"\n[http]\nport = 0\n", rows,
+            hosted_path("identity"), relay_address());
+    fprintf(file, "[[rooms]]\nname = \"pair\"\nopen = 2\nsim = \"arena\"\nplayers = 2\n");
+    cr_assert_eq(fclose(file), 0);
+    return path;
+}
+
+Test(programs_relay, rooms_of_a_service_are_joined_by_its_code)
+{
+    start_relay(NULL, NULL);
+    hosted_serve("--config", service_file("drain-timeout = 0"));
+    const char *join = code();
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *number = hosted_text("%u", i);
+        hosted_join_to(join, LS_ARGUMENTS("--bot", number, "--name", number, "--ticks", "60",
+                                          i % 2 == 0 ? "--through-relay" : NULL));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        hosted_expect_exit(&hosted.clients[i], 0);
+    }
+    hosted_expect_all(&hosted.network, "through the relay: a player at 127.0.0.1",
+                      "directly: a player at 127.0.0.1");
+    ls_process_signal(&hosted.server, SIGTERM);
+    hosted_expect_exit(&hosted.server, 0);
+}
+
+Test(programs_relay, a_service_of_many_workers_is_not_published)
+{
+    start_relay(NULL, NULL);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "workers = 1", "--config",
+                          service_file("workers = 2"));
 }

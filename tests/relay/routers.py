@@ -1,6 +1,7 @@
 """lockstep-relay between real routers: a server and a player behind each of the four kinds of NAT,
 as nftables make them in network namespaces of their own, all sixteen pairs at once; and a player
 who is behind the same router as the server, which lets nobody reach its own address from inside.
+Then the routers of one pair forget all that they know.
 
 usage: routers.py FOLDER_OF_THE_PROGRAMS
 
@@ -18,7 +19,7 @@ import time
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 NEIGHBOURLY = "port-restricted"  # the server there has a player at home
 KINDS = ("full-cone", "restricted", "port-restricted", "symmetric")
-RELAY = "203.0.113.1"
+WORLD = "203.0.113"
 PATIENCE_S = 90
 SKIPPED = 77
 
@@ -109,17 +110,17 @@ def plug_in(home, name, number, machine):
     return home
 
 
-def make_home(name, number, kind):
-    """A machine behind a router of a kind."""
+def make_home(name, number, kind, rules=None):
+    """A machine behind a router of a kind, or with rules of its own."""
     router = f"r{name}"
     make_place(router)
     make_switch(f"s{name}")
-    plug(router, "out", f"203.0.113.{number}/24", "world")
+    plug(router, "out", f"{WORLD}.{number}/24", "world")
     plug(router, "in", f"10.0.{number}.1/24", f"s{name}")
     home = plug_in(f"h{name}", name, number, 2)
     run(*inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
     forwarding = f'iifname "out" ip protocol udp dnat to 10.0.{number}.2'
-    rules = RULES.format(forwarding=forwarding if kind in UNSOLICITED else "",
+    rules = rules or RULES.format(forwarding=forwarding if kind in UNSOLICITED else "",
                          ports="fully-random" if kind == "symmetric" else "",
                          unsolicited=UNSOLICITED.get(kind, ""))
     run(*inside(router, "nft", "-f", "-"), text=rules)
@@ -166,7 +167,7 @@ class Started:
 
 def is_direct(server, player):
     if player == "neighbour":
-        return False
+        return True
     closed = ("port-restricted", "symmetric")
     return not ("symmetric" in (server, player) and server in closed and player in closed)
 
@@ -175,15 +176,19 @@ def players_of(server):
     return (*KINDS, "neighbour") if server == NEIGHBOURLY else KINDS
 
 
-def play(folder, homes, started):
+def start_relay(folder, started):
     relay = Started(folder, "relay", "relay", "lockstep-relay", "--port", "7310")
     started.append(relay)
     relay.wait_for("listening on")
+
+
+def play(folder, homes, started):
+    start_relay(folder, started)
     servers, players = {}, {}
     for kind in KINDS:
         servers[kind] = Started(
             folder, f"server {kind}", homes["server", kind], "lockstep-server", "--sim", "arena",
-            "--players", len(players_of(kind)), "--publish", RELAY, "--find", "off",
+            "--players", len(players_of(kind)), "--publish", f"{WORLD}.1", "--find", "off",
             "--identity", folder / f"identity-{kind}", "--bundle-dir", "none")
         started.append(servers[kind])
     for kind in KINDS:
@@ -214,27 +219,36 @@ def play(folder, homes, started):
     print(f"{len(players)} players met their servers, {direct} directly, and had the same hashes")
 
 
-def main():
+def begin():
+    """The world, and a relay in it."""
     enter_namespaces()
     run("mount", "-t", "tmpfs", "tmpfs", "/run")
     make_switch("world")
     make_place("relay")
-    plug("relay", "out", f"{RELAY}/24", "world")
-    homes = {}
-    for i, kind in enumerate(KINDS):
-        homes["server", kind] = make_home(f"a{i}", 10 + i, kind)
-        homes["player", kind] = make_home(f"b{i}", 20 + i, kind)
-        if kind == NEIGHBOURLY:
-            homes["player", "neighbour"] = plug_in("neighbour", f"a{i}", 10 + i, 3)
+    plug("relay", "out", f"{WORLD}.1/24", "world")
+
+
+def run_and_stop(play_in):
     started = []
     with tempfile.TemporaryDirectory(prefix="lockstep-routers-", dir="/tmp") as folder:
         try:
-            play(pathlib.Path(folder), homes, started)
+            play_in(pathlib.Path(folder), started)
         finally:
             for each in started:
                 if each.process.poll() is None:
                     each.process.terminate()
                     each.process.wait()
+
+
+def main():
+    homes = {}
+    begin()
+    for i, kind in enumerate(KINDS):
+        homes["server", kind] = make_home(f"a{i}", 10 + i, kind)
+        homes["player", kind] = make_home(f"b{i}", 20 + i, kind)
+        if kind == NEIGHBOURLY:
+            homes["player", "neighbour"] = plug_in("neighbour", f"a{i}", 10 + i, 3)
+    run_and_stop(lambda folder, started: play(folder, homes, started))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ static bool is_ready(void *user, ls_text *why_not)
     return fake->is_ready && !fake->view.is_draining;
 }
 
+static void page_link(void *user, const char *of, char *out, size_t capacity)
+{
+    (void)user;
+    snprintf(out, capacity, "http://127.0.0.1:7380/play#%s", of);
+}
+
 static void invite(void *user, const ls_room_report *of, char *out, size_t capacity)
 {
     (void)user;
@@ -285,6 +291,7 @@ fake_service *fake_service_create(void)
                                    .worker = worker,
                                    .is_ready = is_ready,
                                    .invite = invite,
+                                   .link = page_link,
                                    .command = receive_command};
     fake->storage = (ls_storage_report){.free_bytes = 5000, .bytes = 20000};
     fake->uploads = (ls_upload_report){

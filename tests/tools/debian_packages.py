@@ -83,7 +83,8 @@ def check_trees(trees):
     server = trees["server"]
     check_units(server)
     check_tools(trees["tools"])
-    assert (server / "etc/lockstep/lockstep.toml").is_file()
+    for name in ("lockstep.toml", "relay.conf"):
+        assert (server / "etc/lockstep" / name).is_file(), name
     assert (trees["dev"] / "usr/include/lockstep/simulation.h").is_file()
     check_library(trees["lib"], trees["dev"])
     assert list((trees["common"] / "usr/lib/lockstep").glob("*.so"))
@@ -110,23 +111,26 @@ def check_tools(tree):
 
 def check_units(server):
     """What systemd says of the units: whether it reads them, and how exposed the service is."""
-    units = [server / "lib/systemd/system" / f"lockstep-server.{kind}"
-             for kind in ("service", "socket")]
+    units = [server / "lib/systemd/system" / name
+             for name in ("lockstep-server.service", "lockstep-relay.service",
+                          "lockstep-server.socket")]
     assert all(unit.is_file() for unit in units)
-    assert "\nRestartPreventExitStatus=2\n" in units[0].read_text(encoding="utf-8")
+    for unit in units[:2]:
+        assert "\nRestartPreventExitStatus=2\n" in unit.read_text(encoding="utf-8")
     if not shutil.which("systemd-analyze"):
         print("systemd-analyze is not there: the units were not checked by it")
         return
     with tempfile.TemporaryDirectory() as folder:
         copies = [pathlib.Path(folder, unit.name) for unit in units]
         for unit, copy in zip(units, copies):
-            copy.write_text(unit.read_text(encoding="utf-8").replace(
-                "/usr/bin/lockstep-server", "/bin/true"), encoding="utf-8")
+            copy.write_text(re.sub("/usr/bin/lockstep-(server|relay)", "/bin/true",
+                                   unit.read_text(encoding="utf-8")), encoding="utf-8")
         said = run("systemd-analyze", "verify", "--man=no", *copies)
         assert not said.strip(), said
-        said = run("systemd-analyze", "security", "--offline=true", copies[0])
-        exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
-        assert exposure and float(exposure[1]) <= 2.0, said
+        for copy in copies[:2]:
+            said = run("systemd-analyze", "security", "--offline=true", copy)
+            exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
+            assert exposure and float(exposure[1]) <= 2.0, said
 
 
 def check_by_others(packages, trees):

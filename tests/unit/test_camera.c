@@ -10,7 +10,7 @@ static ls_camera camera;
 
 static void make(void)
 {
-    canvas = (ls_canvas){NULL, 800, 400};
+    canvas = (ls_canvas){.width = 800, .height = 400};
     list = (ls_draw_list){.shapes = shapes,
                           .capacity = 4,
                           .view_min = {LS_FIXED_INT(-10), LS_FIXED_INT(0)},

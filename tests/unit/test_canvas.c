@@ -18,7 +18,7 @@ static ls_canvas canvas;
 /* A word before and one behind the picture that nothing may write to. */
 static void clear(void)
 {
-    canvas = (ls_canvas){pixels + 1, WIDTH, HEIGHT};
+    canvas = (ls_canvas){.pixels = pixels + 1, .width = WIDTH, .height = HEIGHT};
     pixels[0] = 0x12345678u;
     pixels[WIDTH * HEIGHT + 1] = 0x87654321u;
     ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, WIDTH, HEIGHT}, BLACK);

@@ -172,3 +172,37 @@ Test(endpoint, an_origin_is_an_ipv4_address_or_the_56_bits_before_an_ipv6_one)
     cr_assert_neq(origin_of("[::1]"), 0);
     cr_assert_neq(origin_of("[::1]"), origin_of("0.0.0.0"));
 }
+
+Test(endpoint, public_addresses_are_those_that_all_hosts_might_reach)
+{
+    static const struct {
+        uint8_t first, second; /* of an address of IPv4 */
+        bool is_public;
+    } hosts[] = {
+        {0, 0, false},    {9, 255, true},   {10, 0, false},    {10, 255, false},  {11, 0, true},
+        {100, 63, true},  {100, 64, false}, {100, 127, false}, {100, 128, true},  {126, 255, true},
+        {127, 0, false},  {128, 0, true},   {169, 254, false}, {169, 255, true},  {172, 15, true},
+        {172, 16, false}, {172, 31, false}, {172, 32, true},   {192, 167, true},  {192, 168, false},
+        {192, 169, true}, {223, 255, true}, {224, 0, false},   {255, 255, false},
+    };
+    static const struct {
+        const char *host;
+        bool is_public;
+    } wide[] = {{"2001:db8::1", true},
+                {"fe80::1", false},
+                {"fc00::1", false},
+                {"::1", false},
+                {"ff02::1", false}};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        ls_endpoint endpoint = ls_endpoint_from_ipv4(0, 1);
+        endpoint.address[12] = hosts[i].first;
+        endpoint.address[13] = hosts[i].second;
+        cr_assert_eq(ls_endpoint_is_public(&endpoint), hosts[i].is_public, "%u.%u", hosts[i].first,
+                     hosts[i].second);
+    }
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+        ls_endpoint endpoint;
+        cr_assert_eq(ls_endpoint_resolve(wide[i].host, 1, &endpoint, NULL), LS_OK);
+        cr_assert_eq(ls_endpoint_is_public(&endpoint), wide[i].is_public, "%s", wide[i].host);
+    }
+}

@@ -275,7 +275,7 @@ Test(lua, a_state_that_is_loaded_after_a_failure_has_the_outside_of_the_start)
     cr_assert_eq(hash_of(guesses), hash_of(straight));
     const ls_slot_input slots[2] = {{0}};
     const ls_tick_inputs inputs = {3, 2, slots};
-    const ls_step step = {&guesses->config, &inputs, sim_state(guesses), NULL, NULL};
+    const ls_step step = {&guesses->config, &inputs, sim_state(guesses), NULL, NULL, NULL};
     loaded.simulation->passes[0].run(&step);
     sim_step(straight, 1);
     cr_assert_str_empty(failure_of(guesses));

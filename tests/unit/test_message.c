@@ -116,6 +116,7 @@ static wire_bits offer_wire(offer_numbers numbers)
     }
     wire_uvar(&wire, numbers.slot);
     wire_uvar(&wire, numbers.hash_interval_ticks);
+    wire_u(&wire, 1, 1); /* trusts writes */
     wire_uvar(&wire, numbers.input_delay_ticks);
     wire_uvar(&wire, numbers.timeout_ms);
     wire_u(&wire, numbers.late_rule, 1);
@@ -148,6 +149,7 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->config.files[0] = (ls_sim_file){NULL, 4711, UINT64_C(0x1122334455667788)};
     offer->slot = 3;
     offer->hash_interval_ticks = 7;
+    offer->trusts_writes = true;
     offer->input_delay_ticks = 2;
     offer->timeout_ms = 10000;
     offer->late_rule = LS_LATE_WAIT;

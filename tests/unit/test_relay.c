@@ -429,6 +429,32 @@ Test(relay, a_server_that_was_started_anew_is_told_of_its_players_again)
     cr_assert(was_carried(&server.at));
 }
 
+/* Other players could not use it. */
+Test(relay, neighbours_of_a_server_alone_are_told_its_own_network)
+{
+    test_server server = server_at(1);
+    const ls_endpoint local = ls_endpoint_from_ipv4(0x0200000a, 7300);
+    registered(&server);
+    for (uint8_t number = 1; number <= 2; number++) {
+        ls_endpoint player = address(number);
+        player.port++;
+        const ls_relay_packet wants = join_of(&player, number, server.name);
+        ls_relay_packet answer;
+        give_packet(&player, &wants);
+        cr_assert(newest_to(&server.at, &answer));
+        cr_assert_eq(answer.kind, LS_RELAY_OPEN);
+        answer.kind = LS_RELAY_OPENED;
+        answer.outside_port = 9000;
+        answer.local = local;
+        give_packet(&server.at, &answer);
+        cr_assert(newest_to(&player, &answer));
+        cr_assert_eq(answer.kind, LS_RELAY_JOINED);
+        cr_assert_eq(answer.outside_port, 9000);
+        cr_assert_eq(ls_endpoint_is_equal(&answer.local, &local), number == 1);
+        cr_assert_eq(answer.local.port != 0, number == 1);
+    }
+}
+
 Test(relay, a_server_that_has_forgotten_a_player_is_told_of_it_again)
 {
     test_server server = server_at(1);

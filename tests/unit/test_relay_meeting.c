@@ -47,6 +47,7 @@ typedef struct node {
     router_kind kind;
     uint16_t next_port;
     mapping mappings[MAPPINGS_MAX];
+    uint16_t led_port; /* lets in all, and all leaves by it, as miniupnpd has it; 0: none */
     datagram inbox[64];
     uint32_t first, count;
     uint8_t taken[LS_UDP_DATAGRAM_BYTES_MAX];
@@ -55,6 +56,7 @@ typedef struct node {
 
 static uint64_t now_ns;
 static datagram flying[FLYING_MAX];
+static uint32_t flown_to_led_port;
 static node relay_node, server_node, player_node;
 
 static ls_endpoint address(uint8_t number, uint16_t port)
@@ -64,11 +66,6 @@ static ls_endpoint address(uint8_t number, uint16_t port)
     made.address[14] = number;
     made.address[15] = 1;
     return made;
-}
-
-static bool has_same_address(const ls_endpoint *a, const ls_endpoint *b)
-{
-    return memcmp(a->address, b->address, sizeof a->address) == 0;
 }
 
 static mapping *mapping_for(node *from, const ls_endpoint *to)
@@ -91,7 +88,7 @@ static bool has_reached(const mapping *through, const ls_endpoint *from, bool co
 {
     for (uint32_t i = 0; i < through->reached_count; i++) {
         if (counts_port ? ls_endpoint_is_equal(&through->reached[i], from)
-                        : has_same_address(&through->reached[i], from)) {
+                        : ls_endpoint_is_same_host(&through->reached[i], from)) {
             return true;
         }
     }
@@ -102,7 +99,9 @@ static bool has_reached(const mapping *through, const ls_endpoint *from, bool co
 static ls_endpoint leave(node *from, const ls_endpoint *to)
 {
     ls_endpoint outside = from->public_side;
-    if (from->kind != NO_ROUTER) {
+    if (from->led_port != 0) {
+        outside.port = from->led_port;
+    } else if (from->kind != NO_ROUTER) {
         mapping *through = mapping_for(from, to);
         if (!has_reached(through, to, true)) {
             cr_assert_lt(through->reached_count, REACHED_MAX);
@@ -115,11 +114,14 @@ static ls_endpoint leave(node *from, const ls_endpoint *to)
 
 static bool lets_in(const node *at, const datagram *came)
 {
-    if (!has_same_address(&at->public_side, &came->to)) {
+    if (!ls_endpoint_is_same_host(&at->public_side, &came->to)) {
         return false;
     }
     if (at->kind == NO_ROUTER) {
         return at->public_side.port == came->to.port;
+    }
+    if (at->led_port != 0 && at->led_port == came->to.port) {
+        return true;
     }
     for (uint32_t i = 0; i < MAPPINGS_MAX; i++) {
         const mapping *each = &at->mappings[i];
@@ -134,6 +136,7 @@ static void fly(node *from, const ls_endpoint *to, const uint8_t *bytes, size_t 
 {
     bool goes_to_relay = ls_endpoint_is_equal(to, &relay_node.public_side);
     cr_assert_eq(to->via, 0, "no socket sends through a relay by itself");
+    flown_to_led_port += to->port == 9000 ? 1 : 0;
     if (from->is_cut_from_other && !goes_to_relay) {
         return;
     }
@@ -494,6 +497,68 @@ Test(relay_meeting, players_and_servers_behind_routers_of_every_kind_meet_in_two
     }
     cr_assert_eq(all, 16);
     cr_assert_eq(direct, 13);
+}
+
+/* The router of the server leads a port to it, and no kind of router is in the way any more. */
+Test(relay_meeting, a_port_that_a_router_leads_in_opens_a_direct_way_to_all)
+{
+    for (router_kind of_player = FULL_CONE; of_player < ROUTER_KINDS; of_player++) {
+        start(SYMMETRIC, of_player);
+        server_node.led_port = 9000;
+        const ls_endpoint outside = address(2, 9000);
+        ls_relay_server_set_outside(registered, &outside);
+        await_registration();
+        const ls_relay_client_config config = config_of_player();
+        (void)meet(&config);
+        cr_assert(ls_relay_client_is_direct(player), "%d", of_player);
+        connect_player();
+        talk(10);
+        turn_for(100);
+        cr_assert_eq(heard_by_server, 10);
+        cr_assert_eq(heard_by_player, 10);
+        end();
+    }
+}
+
+/* Players send to the server's own address alone, whatever a router says. */
+Test(relay_meeting, a_port_that_leads_nowhere_is_not_used)
+{
+    static const uint8_t networks[] = {2, 4};
+    for (size_t i = 0; i < sizeof networks; i++) {
+        start(SYMMETRIC, SYMMETRIC);
+        const ls_endpoint outside = address(networks[i], 9000);
+        ls_relay_server_set_outside(registered, &outside);
+        await_registration();
+        const ls_relay_client_config config = config_of_player();
+        (void)meet(&config);
+        cr_assert_eq(ls_relay_client_state_of(player), LS_RELAY_CLIENT_READY);
+        cr_assert_not(ls_relay_client_is_direct(player));
+        cr_assert_eq(flown_to_led_port > 0, networks[i] == 2);
+        end();
+        flown_to_led_port = 0;
+    }
+}
+
+Test(relay_meeting, a_match_goes_on_when_a_router_forgets_its_mappings)
+{
+    node *const forgetful[] = {&player_node, &server_node};
+    for (size_t i = 0; i < 2; i++) {
+        start(PORT_RESTRICTED, PORT_RESTRICTED);
+        await_registration();
+        const ls_relay_client_config config = config_of_player();
+        (void)meet(&config);
+        cr_assert(ls_relay_client_is_direct(player));
+        connect_player();
+        memset(forgetful[i]->mappings, 0, sizeof forgetful[i]->mappings);
+        forgetful[i]->next_port += 100;
+        talk(400);
+        heard_by_player = heard_by_server = 0;
+        talk(50);
+        cr_assert_geq(heard_by_player, 45, "%zu: %u", i, heard_by_player);
+        cr_assert_geq(heard_by_server, 45, "%zu: %u", i, heard_by_server);
+        cr_assert_eq(disconnects, 0);
+        end();
+    }
 }
 
 Test(relay_meeting, a_match_goes_on_when_its_relay_is_started_anew)

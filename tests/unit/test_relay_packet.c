@@ -21,6 +21,8 @@ static ls_relay_packet packet_of(ls_relay_kind kind)
     memcpy(packet.name, "K7QM", sizeof packet.name);
     packet.host = ls_endpoint_from_ipv4(0x01020304, 0x5152);
     packet.player = ls_endpoint_from_ipv4(0x05060708, 0x6162);
+    packet.outside_port = 0x7172;
+    packet.local = ls_endpoint_from_ipv4(0x090a0b0c, 0x8182);
     return packet;
 }
 
@@ -45,9 +47,11 @@ static const layout LAYOUTS[] = {
     {LS_RELAY_KEEP, 33, {{1, 0x88}, {9, 0x28}, {17, 0xa6}, {32, 0xa6}}},
     {LS_RELAY_KEPT, 33, {{1, 0x88}, {9, 0x28}, {17, 0xa6}, {32, 0xa6}}},
     {LS_RELAY_JOIN, 128, {{1, 'L'}, {5, 0xa1}, {21, 8}, {29, 0xa2}, {45, 'K'}, {48, 'M'}, {49, 0}}},
-    {LS_RELAY_JOINED, 64, {{1, 1}, {4, 0xa1}, {20, 0x88}, {38, 0xff}, {44, 0x52}, {62, 0x62}}},
+    {LS_RELAY_JOINED,
+     84,
+     {{1, 1}, {4, 0xa1}, {20, 0x88}, {38, 0xff}, {44, 0x52}, {62, 0x62}, {64, 0x72}, {82, 0x82}}},
     {LS_RELAY_OPEN, 43, {{1, 0x88}, {19, 0xff}, {25, 0x62}, {27, 0xa6}, {42, 0xa6}}},
-    {LS_RELAY_OPENED, 9, {{1, 0x88}, {8, 0x11}}},
+    {LS_RELAY_OPENED, 29, {{1, 0x88}, {8, 0x11}, {9, 0x72}, {21, 0xff}, {27, 0x82}}},
     {LS_RELAY_GONE, 9, {{1, 0x88}, {8, 0x11}}},
     {LS_RELAY_PUNCH, 10, {{1, 0x88}, {9, 1}}},
     {LS_RELAY_PROVE, 96, {{1, 0xa4}, {32, 0xa4}, {33, 0}, {95, 0}}},

@@ -798,3 +798,177 @@ Test(sim_instance, a_state_never_initialised_is_not_deinitialised)
     expect_refused(simulation, LS_IO, "first state");
     cr_assert_eq(engine_deinits, 0);
 }
+
+/* ---- writes that are named ---- */
+
+enum {
+    WRITER_BYTES = 5 * LS_WRITE_CHUNK_BYTES + 24,
+    WRITER_FORGETS = 70, /* in this tick it writes to chunk 3 and does not say so */
+};
+
+static size_t writer_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return WRITER_BYTES;
+}
+
+static uint32_t writer_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
+{
+    (void)config;
+    const ls_field all[] = {{"head", "", LS_FIELD_U8, 100, 1, 0, 0},
+                            {"body", "", LS_FIELD_U8, WRITER_BYTES - 100, 1, 100, 0}};
+    return ls_fields_copy(all, 2, fields, capacity);
+}
+
+static ls_status writer_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)why;
+    memset(state, 7, WRITER_BYTES);
+    return LS_OK;
+}
+
+/* Over the ends of the first three chunks, and to the end of the state. */
+static void write_named(const ls_step *step)
+{
+    ls_tick tick = step->inputs->tick;
+    uint8_t *state = step->state;
+    size_t offset = tick * 4001 % (3 * LS_WRITE_CHUNK_BYTES - 300);
+    ls_step_wrote(step, offset, 300);
+    memset(state + offset, (int)tick, 300);
+    state[WRITER_BYTES - 1]++;
+    ls_step_wrote(step, WRITER_BYTES - 1, 1);
+}
+
+static void write_and_forget(const ls_step *step)
+{
+    write_named(step);
+    if (step->inputs->tick == WRITER_FORGETS) {
+        ((uint8_t *)step->state)[3 * LS_WRITE_CHUNK_BYTES + 4000] ^= 1;
+    }
+}
+
+static ls_simulation *writer(void (*run)(const ls_step *step))
+{
+    ls_simulation *simulation = with_pass(run);
+    simulation->param_count = 0;
+    simulation->check = NULL;
+    simulation->scratch_bytes = NULL;
+    simulation->state_bytes = writer_bytes;
+    simulation->fields = writer_fields;
+    simulation->init = writer_init;
+    simulation->names_writes = 1;
+    return simulation;
+}
+
+static uint64_t hash_of_all(const ls_sim_instance *instance)
+{
+    ls_sim_instance *copy = keep_instance(ls_sim_instance_simulation(instance), NULL);
+    memcpy(ls_sim_instance_state(copy), ls_sim_instance_view(instance), WRITER_BYTES);
+    return ls_sim_instance_hash(copy);
+}
+
+Test(sim_instance, a_trusted_hash_is_that_of_all_bytes)
+{
+    for (uint32_t interval = 1; interval <= 130; interval += 43) {
+        ls_sim_instance *instance = keep_instance(writer(write_named), NULL);
+        ls_text what;
+        cr_assert_eq(ls_sim_instance_trust_writes(instance), LS_OK);
+        for (ls_tick tick = 1; tick <= 400; tick++) {
+            step_with(instance, 0);
+            if (tick == 101) { /* somebody else writes */
+                ((uint8_t *)ls_sim_instance_state(instance))[9000] ^= 1;
+            }
+            if (tick == 202) {
+                uint8_t saved[WRITER_BYTES];
+                cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+                saved[17000] ^= 1;
+                cr_assert_eq(ls_sim_instance_load(instance, saved, sizeof saved, tick), LS_OK);
+            }
+            if (tick % interval == 0) {
+                cr_assert_eq(ls_sim_instance_hash(instance), hash_of_all(instance), "tick %u",
+                             tick);
+            }
+        }
+        cr_assert_not(ls_sim_instance_unnamed_write(instance, &what));
+    }
+}
+
+Test(sim_instance, a_trusted_hash_does_not_read_what_is_not_written)
+{
+    ls_sim_instance *instance = keep_instance(writer(write_named), NULL);
+    cr_assert_eq(ls_sim_instance_trust_writes(instance), LS_OK);
+    uint64_t before = ls_sim_instance_hash(instance);
+    *(uint8_t *)(uintptr_t)ls_sim_instance_view(instance) ^= 1; /* behind its back */
+    cr_assert_eq(ls_sim_instance_hash(instance), before);
+}
+
+Test(sim_instance, an_unnamed_write_is_found_within_a_second_and_ends_the_trust)
+{
+    ls_sim_instance *instance = keep_instance(writer(write_and_forget), NULL);
+    ls_text what = {{0}};
+    cr_assert_eq(ls_sim_instance_trust_writes(instance), LS_OK);
+    (void)ls_sim_instance_hash(instance);
+    for (ls_tick tick = 1; tick <= 200; tick++) {
+        step_with(instance, 0);
+        uint64_t state_hash = ls_sim_instance_hash(instance);
+        bool is_found = ls_sim_instance_unnamed_write(instance, &what);
+        bool is_missed = tick > WRITER_FORGETS && tick < 120;
+        cr_assert_eq(is_found, tick == 120, "tick %u", tick);
+        cr_assert_eq(state_hash != hash_of_all(instance), is_missed, "tick %u", tick);
+    }
+    cr_assert_str_eq(what.bytes,
+                     "between tick 60 and tick 120 simulation 'counter' wrote to bytes 12288 to "
+                     "16383 of its state (from \"body\" on) and did not name them: all bytes are "
+                     "hashed every time from now on");
+}
+
+Test(sim_instance, a_simulation_that_names_nothing_is_not_trusted)
+{
+    ls_simulation *simulation = writer(write_and_forget);
+    simulation->names_writes = 0;
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
+    cr_assert_eq(ls_sim_instance_trust_writes(instance), LS_OK);
+    cr_assert_eq(ls_sim_instance_whole_ticks(instance), 1);
+    for (ls_tick tick = 1; tick <= 80; tick++) {
+        step_with(instance, 0);
+        cr_assert_eq(ls_sim_instance_hash(instance), hash_of_all(instance), "tick %u", tick);
+    }
+}
+
+Test(sim_instance, the_newest_hash_of_all_bytes_is_on_a_tick_that_is_hashed)
+{
+    static const struct {
+        uint32_t interval;
+        ls_tick tick, whole;
+    } cases[] = {{1, 0, 0},  {1, 1, 0},   {1, 60, 0},   {1, 61, 60},   {1, 120, 60},
+                 {7, 63, 0}, {7, 70, 63}, {7, 126, 63}, {7, 133, 126}, {1024, 2048, 1024}};
+    ls_sim_instance *plain = keep_instance(writer(write_named), NULL);
+    ls_sim_instance *trusted = keep_instance(writer(write_named), NULL);
+    cr_assert_eq(ls_sim_instance_trust_writes(trusted), LS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t interval = cases[i].interval;
+        ls_tick before = cases[i].tick > 0 ? (cases[i].tick - 1) / interval * interval : 0;
+        cr_expect_eq(ls_sim_instance_whole_before(trusted, interval, cases[i].tick), cases[i].whole,
+                     "case %zu", i);
+        cr_expect_eq(ls_sim_instance_whole_before(plain, interval, cases[i].tick), before);
+    }
+}
+
+static uint64_t hash_nothing(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    (void)state;
+    return 1;
+}
+
+Test(sim_instance, an_engine_cannot_name_what_it_writes)
+{
+    ls_simulation simulation = *counter_simulation();
+    simulation.fields = NULL;
+    simulation.hash = hash_nothing;
+    simulation.names_writes = 1;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_simulation_check(&simulation, &why), LS_BAD_ARGUMENT);
+    cr_assert(strstr(why.bytes, "names_writes"), "%s", why.bytes);
+}

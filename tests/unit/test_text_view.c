@@ -12,7 +12,7 @@ enum {
 #define DARK 0x101010FFu
 
 static uint32_t pixels[WIDTH * HEIGHT];
-static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
+static ls_canvas canvas = {.pixels = pixels, .width = WIDTH, .height = HEIGHT};
 static char text[4096];
 static ls_text_page page;
 

@@ -38,7 +38,7 @@ static ls_view *view;
 static ls_scene scene;
 static const ls_canvas_fonts *shown_fonts; /* of the pictures */
 static uint32_t pixels[WIDTH * HEIGHT];
-static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
+static ls_canvas canvas = {.pixels = pixels, .width = WIDTH, .height = HEIGHT};
 static uint64_t now_ns;
 static uint8_t glyphs[LS_CANVAS_GLYPHS * 4 * 8];
 static const ls_canvas_fonts fonts = {

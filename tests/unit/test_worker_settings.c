@@ -21,6 +21,7 @@ static const ls_worker_settings closed = {
     .bundle_mib_max = 7,
     .journal_dir = "journals",
     .files = {.folders = "/srv/a\n/srv/b\n", .named = "map=/m\n", .code = ""},
+    .door = "00ff",
 };
 
 Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
@@ -51,6 +52,7 @@ Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
     cr_expect_str_eq(read.files.folders, closed.files.folders);
     cr_expect_str_eq(read.files.named, closed.files.named);
     cr_expect_str_eq(read.files.code, "");
+    cr_expect_str_eq(read.door, "00ff");
     ls_json_destroy(texts);
 }
 
@@ -73,7 +75,7 @@ Test(worker_settings, line_that_lacks_a_member_is_refused)
         cr_expect_null(texts);
         members++;
     }
-    cr_expect_eq(members, 21);
+    cr_expect_eq(members, 22);
     ls_json_destroy(whole);
     ls_json_release_line(line);
 }

@@ -129,7 +129,7 @@ static void paint(const char *folder, const ls_simulation *simulation, const ls_
                   const char *mistake)
 {
     static uint32_t pixels[WIDTH * HEIGHT];
-    ls_canvas canvas = {pixels, WIDTH, HEIGHT};
+    ls_canvas canvas = {.pixels = pixels, .width = WIDTH, .height = HEIGHT};
     stage shown = {play(simulation, TICKS - 1), play(simulation, TICKS)};
     ls_view_config config = {
         .source = {&shown, fill_hud, draw, NULL}, .interpolates = true, .has_chat = true};

@@ -77,7 +77,9 @@ foreach(part IN ITEMS server client window tools lib dev common)
 endforeach()
 
 set(tree ${CPACK_TEMPORARY_DIRECTORY}/server)
-file(COPY ${source}/tools/package/lockstep.toml DESTINATION ${tree}/etc/lockstep)
-file(COPY ${source}/tools/package/systemd/lockstep-server.service
+file(COPY ${source}/tools/package/lockstep.toml ${source}/tools/package/relay.conf
+  DESTINATION ${tree}/etc/lockstep)
+file(COPY ${source}/tools/package/systemd/lockstep-relay.service
+    ${source}/tools/package/systemd/lockstep-server.service
     ${source}/tools/package/systemd/lockstep-server.socket
   DESTINATION ${tree}/lib/systemd/system)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -89,6 +90,16 @@ bool ls_socket_listen_ready(int socket, ls_endpoint *own)
 void ls_socket_shut(int socket)
 {
     (void)shutdown(socket, SHUT_RDWR);
+}
+
+void ls_socket_hurry(int socket, int unsent_bytes)
+{
+    (void)ls_socket_set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+#ifdef TCP_NOTSENT_LOWAT
+    (void)ls_socket_set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsent_bytes);
+#else
+    (void)ls_socket_set(socket, SOL_SOCKET, SO_SNDBUF, unsent_bytes);
+#endif
 }
 
 static int option_of(int socket, int option)

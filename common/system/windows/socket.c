@@ -144,6 +144,14 @@ void ls_socket_shut(int socket)
     (void)shutdown(ls_socket_handle_of(socket), SD_BOTH);
 }
 
+void ls_socket_hurry(int socket, int unsent_bytes)
+{
+    const BOOL is_on = TRUE;
+    const SOCKET of = ls_socket_handle_of(socket);
+    (void)setsockopt(of, IPPROTO_TCP, TCP_NODELAY, (const char *)&is_on, sizeof is_on);
+    (void)setsockopt(of, SOL_SOCKET, SO_SNDBUF, (const char *)&unsent_bytes, sizeof unsent_bytes);
+}
+
 ls_socket_kind ls_socket_kind_of(int socket)
 {
     int type = 0;

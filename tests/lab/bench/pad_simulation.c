@@ -4,11 +4,13 @@
 
 #define STREAM 1u
 #define CHANGE_ONE_IN_TICKS 8u
+#define WORDS_APART 4057333u /* a prime */
 
 static const ls_param params[] = {
     LS_PARAM_INTEGER_OF("bytes", "bytes", "size of the state; a multiple of 8", 256,
                         BENCH_PAD_STATE_BYTES_MIN, 1 << 26),
     LS_PARAM_INTEGER_OF("noise", "", "1: no half of a word is zero", 0, 0, 1),
+    LS_PARAM_INTEGER_OF("scattered", "words", "that each step changes, far apart", 0, 0, 1 << 16),
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -49,15 +51,24 @@ static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
     return LS_OK;
 }
 
+static void change(const ls_step *step, uint32_t word, uint32_t by)
+{
+    ((uint64_t *)step->state)[word] += by;
+    ls_step_wrote(step, word * sizeof(uint64_t), sizeof(uint64_t));
+}
+
 static void add_pads(const ls_step *step)
 {
-    uint64_t *words = step->state;
     uint32_t count = word_count(step->config);
+    uint32_t scattered = (uint32_t)step->config->params[2];
     for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
         const ls_slot_input *input = &step->inputs->slots[slot];
         if (input->size == BENCH_PAD_INPUT_BYTES) {
-            words[slot % count] += ls_load_u32(input->bytes);
+            change(step, slot % count, ls_load_u32(input->bytes));
         }
+    }
+    for (uint32_t i = 0; i < scattered; i++) {
+        change(step, (step->inputs->tick * scattered + i) * WORDS_APART % count, 1);
     }
 }
 
@@ -83,6 +94,7 @@ const ls_simulation *bench_pad_simulation(void)
         .state_bytes = state_bytes,
         .fields = fields,
         .init = init,
+        .names_writes = 1,
     };
     return &simulation;
 }

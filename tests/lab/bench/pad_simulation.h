@@ -9,7 +9,8 @@
 #define BENCH_PAD_INPUT_BYTES 4u
 #define BENCH_PAD_STATE_BYTES_MIN 64
 
-/* Its only parameter is "bytes", the size of the state; a multiple of 8. */
+/* Its first parameter is "bytes", the size of the state; a multiple of 8. It names what it writes.
+ */
 const ls_simulation *bench_pad_simulation(void);
 
 /* A config of so many bytes and players. */

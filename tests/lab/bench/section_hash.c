@@ -9,24 +9,26 @@
 
 #define MEBIBYTE (UINT32_C(1) << 20)
 #define BUDGET 0.95 /* for large states; a small one pays for the chunks as well */
+#define WRITTEN_BUDGET 10
 
 typedef struct hash_specimen {
     const char *name;
     const ls_simulation *(*simulation)(void);
     uint32_t size; /* the first parameter: bytes, bodies, units */
     bool has_budget;
+    uint32_t scattered; /* of the pad: words that a step changes */
 } hash_specimen;
 
 static const hash_specimen specimens[] = {
-    {"64 B", bench_pad_simulation, 64, false},
-    {"16 KiB", bench_pad_simulation, MEBIBYTE / 64, false},
-    {"1 MiB", bench_pad_simulation, MEBIBYTE, true},
-    {"16 MiB", bench_pad_simulation, 16 * MEBIBYTE, true},
-    {"64 MiB", bench_pad_simulation, 64 * MEBIBYTE, true},
-    {"arena, 200 bodies", ls_arena_simulation, 200, false},
-    {"arena, 20000 bodies", ls_arena_simulation, 20000, true},
-    {"units, 1500 units", ls_units_simulation, 1500, false},
-    {"units, 20000 units", ls_units_simulation, 20000, true},
+    {"64 B", bench_pad_simulation, 64, false, 0},
+    {"16 KiB", bench_pad_simulation, MEBIBYTE / 64, false, 0},
+    {"1 MiB", bench_pad_simulation, MEBIBYTE, true, 0},
+    {"16 MiB", bench_pad_simulation, 16 * MEBIBYTE, true, 0},
+    {"64 MiB", bench_pad_simulation, 64 * MEBIBYTE, true, 0},
+    {"arena, 200 bodies", ls_arena_simulation, 200, false, 0},
+    {"arena, 20000 bodies", ls_arena_simulation, 20000, true, 0},
+    {"units, 1500 units", ls_units_simulation, 1500, false, 0},
+    {"units, 20000 units", ls_units_simulation, 20000, true, 0},
 };
 
 typedef struct bench_state {
@@ -131,6 +133,9 @@ static ls_status create_state(const hash_specimen *specimen, bench_state *state,
     const ls_allocator *heap = ls_allocator_heap();
     ls_sim_config config = ls_sim_config_default(specimen->simulation());
     config.params[0] = specimen->size;
+    if (specimen->scattered > 0) {
+        config.params[2] = specimen->scattered;
+    }
     ls_status status =
         ls_sim_instance_create(specimen->simulation(), &config, heap, &state->instance, why);
     if (status != LS_OK) {
@@ -150,6 +155,42 @@ static void destroy_state(bench_state *state)
     ls_sim_instance_destroy(state->instance);
 }
 
+/* ---- what the simulation says it has written ---- */
+
+static const hash_specimen written = {"64 MiB", bench_pad_simulation, 64 * MEBIBYTE, true,
+                                      64 * MEBIBYTE / 4096 / 100};
+
+static void step_and_hash(void *user, uint64_t repetitions)
+{
+    const bench_state *state = user;
+    ls_slot_input none[LS_PLAYERS_MAX] = {{0}};
+    for (uint64_t i = 0; i < repetitions; i++) {
+        uint32_t players = ls_sim_instance_config(state->instance)->players;
+        ls_tick tick = ls_sim_instance_tick(state->instance);
+        ls_sim_instance_step(state->instance, &(ls_tick_inputs){tick, players, none});
+        bench_keep(ls_sim_instance_hash(state->instance));
+    }
+}
+
+/* With the hash of all bytes that is due once a second, and the step, on both sides. */
+static ls_status measure_written(const bench_plan *plan, bench_report *report, ls_text *why)
+{
+    bench_state trusted = {0};
+    bench_state whole = {0};
+    ls_status status = create_state(&written, &trusted, why);
+    LS_THEN(status, create_state(&written, &whole, why));
+    LS_THEN(status, ls_sim_instance_trust_writes(trusted.instance));
+    if (status == LS_OK) {
+        bench_ratios ratios = bench_compare(plan, (bench_work){step_and_hash, &trusted},
+                                            (bench_work){step_and_hash, &whole});
+        bench_report_ratios(report, "64 MiB, 1 % written: --trust-writes", &ratios,
+                            BENCH_LEAST(WRITTEN_BUDGET));
+    }
+    destroy_state(&trusted);
+    destroy_state(&whole);
+    return status;
+}
+
 ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
@@ -161,5 +202,5 @@ ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why)
         }
         destroy_state(&state);
     }
-    return status;
+    return status == LS_OK ? measure_written(plan, report, why) : status;
 }

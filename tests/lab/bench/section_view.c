@@ -1,3 +1,5 @@
+#include "lockstep/client/bots.h"
+#include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/client/view/view.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/arena/arena.h"
@@ -18,17 +20,21 @@ typedef struct view_scene {
     const ls_simulation *(*simulation)(void);
     const char *assignment;
     double budget_ms; /* 0: none */
+    bool moves; /* a tick a frame, of which only what changes is painted, as a window has it */
 } view_scene;
 
 static const view_scene scenes[] = {
-    {ls_arena_simulation, "bodies=200", 0},
-    {ls_arena_simulation, "bodies=20000", FRAME_MS},
-    {ls_units_simulation, "units=20000", FRAME_MS},
-    {ls_tumble_simulation, "bodies=32", 0},
+    {ls_arena_simulation, "bodies=200", 0, false},
+    {ls_arena_simulation, "bodies=200", 0, true},
+    {ls_arena_simulation, "bodies=20000", FRAME_MS, false},
+    {ls_units_simulation, "units=20000", FRAME_MS, false},
+    {ls_units_simulation, "units=200", 0, true},
+    {ls_tumble_simulation, "bodies=32", 0, false},
 };
 
 typedef struct view_stage {
     ls_sim_instance *instance;
+    ls_bot_crew crew;
     ls_view *view;
     ls_scene scene;
     ls_canvas canvas;
@@ -55,6 +61,10 @@ static void paint(void *user, uint64_t repetitions)
     view_stage *stage = user;
     for (uint64_t i = 0; i < repetitions; i++) {
         stage->now_ns += 1000000;
+        if (stage->canvas.tiles) {
+            ls_tick_inputs inputs = ls_bot_crew_inputs(&stage->crew, stage->instance);
+            ls_sim_instance_step(stage->instance, &inputs);
+        }
         ls_view_frame frame = {.now_ns = stage->now_ns, .width = WIDTH, .height = HEIGHT};
         ls_view_compose(stage->view, &frame, &stage->scene);
         ls_scene_paint(&stage->scene, NULL, &stage->canvas);
@@ -79,9 +89,14 @@ static ls_status set_stage(const view_scene *scene, view_stage *stage, ls_text *
     if (status == LS_OK) {
         status = ls_scene_init(&stage->scene, heap);
     }
-    stage->canvas = (ls_canvas){ls_allocate_array(heap, (size_t)WIDTH * HEIGHT, sizeof(uint32_t)),
-                                WIDTH, HEIGHT};
-    return stage->canvas.pixels ? status : LS_NO_MEMORY;
+    ls_bot_crew_init(&stage->crew, 1);
+    stage->canvas =
+        (ls_canvas){.pixels = ls_allocate_array(heap, (size_t)WIDTH * HEIGHT, sizeof(uint32_t)),
+                    .width = WIDTH,
+                    .height = HEIGHT,
+                    .tiles = scene->moves ? ls_canvas_tiles_create(WIDTH, HEIGHT, heap) : NULL};
+    bool has_all = stage->canvas.pixels && (stage->canvas.tiles || !scene->moves);
+    return has_all ? status : LS_NO_MEMORY;
 }
 
 static void clear_stage(view_stage *stage)
@@ -89,6 +104,7 @@ static void clear_stage(view_stage *stage)
     ls_scene_deinit(&stage->scene);
     ls_view_destroy(stage->view);
     ls_sim_instance_destroy(stage->instance);
+    ls_canvas_tiles_destroy(stage->canvas.tiles, ls_allocator_heap());
     ls_release(ls_allocator_heap(), stage->canvas.pixels);
 }
 
@@ -102,7 +118,8 @@ ls_status bench_view(const bench_plan *plan, bench_report *report, ls_text *why)
         if (status == LS_OK) {
             char name[LS_NAME_BYTES_MAX];
             bench_times times = bench_measure(plan, (bench_work){paint, &stage});
-            snprintf(name, sizeof name, "%s, %s", scene->simulation()->name, scene->assignment);
+            snprintf(name, sizeof name, "%s, %s%s", scene->simulation()->name, scene->assignment,
+                     scene->moves ? ", ticks" : "");
             bench_report_times(report, name, "ms", 1e6, &times,
                                scene->budget_ms > 0 ? BENCH_MOST(scene->budget_ms)
                                                     : BENCH_UNBUDGETED);

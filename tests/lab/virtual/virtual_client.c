@@ -71,12 +71,12 @@ static void note_flip(virtual_client *client, ls_sim_instance *instance, size_t 
 /* Flips the bit in the first byte from the chosen one on in which it changes the state hash. */
 static void flip_state(virtual_client *client, ls_sim_instance *instance)
 {
-    uint8_t *state = ls_sim_instance_state(instance);
     size_t bytes = ls_sim_instance_state_bytes(instance);
     uint64_t state_hash = ls_sim_instance_hash(instance);
     uint8_t mask = (uint8_t)(1u << client->flip.bit);
     for (size_t i = 0; i < bytes; i++) {
         size_t at = (client->flip.byte + i) % bytes;
+        uint8_t *state = ls_sim_instance_state(instance);
         state[at] ^= mask;
         if (ls_sim_instance_hash(instance) != state_hash) {
             note_flip(client, instance, at, mask);

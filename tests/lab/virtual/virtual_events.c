@@ -175,6 +175,7 @@ static const char *const match_events[] = {
     [LS_MATCH_PAUSED] = "the match is paused",
     [LS_MATCH_UNPAUSED] = "the match goes on after a pause",
     [LS_MATCH_ENDS_SOON] = "the numbers of ticks end soon",
+    [LS_MATCH_UNNAMED_WRITE] = "the simulation wrote without naming it",
     [LS_MATCH_CHAT] = "a player says something",
     [LS_MATCH_SUSPENDED] = "the match is saved to go on another time",
     [LS_MATCH_DESYNC] = "a player's state differs",

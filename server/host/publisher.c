@@ -1,7 +1,8 @@
-#include "lockstep/server/program/publisher.h"
+#include "lockstep/server/host/publisher.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/key_file.h"
+#include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/relay/relay_server.h"
 
@@ -14,6 +15,7 @@ struct ls_publisher {
     ls_publisher_config config;
     ls_relay_server *relay;
     uint16_t port; /* of the relay */
+    bool is_local; /* so is it */
     ls_relay_server_state logged;
     ls_relay_code logged_code;
     uint64_t silent_ns; /* when a silence is logged; 0: not in one */
@@ -42,6 +44,9 @@ ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **
     ls_status status = made ? ls_cipher_init() : LS_NO_MEMORY;
     LS_THEN(status, ls_relay_find(config->relay, &relay.relay, why));
     LS_THEN(status, read_key(config, &relay, why));
+    if (!ls_udp_own_address(&relay.local)) {
+        relay.local = (ls_endpoint){.port = 0};
+    }
     LS_THEN(status, ls_relay_server_create(&relay, ls_allocator_heap(), &made->relay));
     ls_cipher_wipe(&relay.identity, sizeof relay.identity);
     ls_cipher_wipe(relay.access_key, sizeof relay.access_key);
@@ -51,6 +56,7 @@ ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **
     }
     made->config = *config;
     made->port = relay.relay.port;
+    made->is_local = ls_endpoint_is_loopback(&relay.relay);
     *out = made;
     return LS_OK;
 }
@@ -63,15 +69,19 @@ void ls_publisher_destroy(ls_publisher *publisher)
     }
 }
 
-static ls_datagram_socket *wrap(void *user, ls_datagram_socket *inner)
+ls_datagram_socket *ls_publisher_socket_around(ls_publisher *publisher, ls_datagram_socket *inner)
 {
-    const ls_publisher *publisher = user;
-    return ls_relay_server_socket(publisher->relay, inner);
+    return publisher ? ls_relay_server_socket(publisher->relay, inner) : inner;
 }
 
-ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher)
+bool ls_publisher_is_local(const ls_publisher *publisher)
 {
-    return publisher ? (ls_socket_wrapper){wrap, publisher} : (ls_socket_wrapper){NULL, NULL};
+    return publisher->is_local;
+}
+
+void ls_publisher_set_outside(ls_publisher *publisher, const ls_endpoint *outside)
+{
+    ls_relay_server_set_outside(publisher->relay, outside);
 }
 
 /* ---- the log ---- */

@@ -1,7 +1,7 @@
 /* Publisher: keeps a server registered with a relay, and says in the log and in the invite how
  * players come in by it. Called by server.c. */
-#ifndef LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
-#define LOCKSTEP_SERVER_PROGRAM_PUBLISHER_H
+#ifndef LOCKSTEP_SERVER_HOST_PUBLISHER_H
+#define LOCKSTEP_SERVER_HOST_PUBLISHER_H
 
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/datagram_socket.h"
@@ -22,8 +22,15 @@ ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **
 /* After the transport that stood on its socket. NULL is allowed. */
 void ls_publisher_destroy(ls_publisher *publisher);
 
-/* For the server's socket; that of NULL wraps nothing. */
-ls_socket_wrapper ls_publisher_wrapper(ls_publisher *publisher);
+/* The socket for the server's transport, once; takes the one that it stands on, and returns it for
+ * NULL. */
+ls_datagram_socket *ls_publisher_socket_around(ls_publisher *publisher, ls_datagram_socket *inner);
+
+/* Whether the relay runs on this machine, as in trials: no router is in the way. */
+bool ls_publisher_is_local(const ls_publisher *publisher);
+
+/* Where a router leads to the server; all zero: nowhere. */
+void ls_publisher_set_outside(ls_publisher *publisher, const ls_endpoint *outside);
 
 /* From now on the loop drives it; it ends with the loop. NULL is allowed. IO, NO_MEMORY. */
 ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop);

@@ -1,0 +1,391 @@
+#define _GNU_SOURCE
+#include "lockstep/server/door/door_listener.h"
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/server/control/http_daemon.h"
+#include "lockstep/server/control/http_guard.h"
+#include "lockstep/server/door/web_frames.h"
+#include "lockstep/server/door/web_request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    CONNECTIONS_MAX = 1536, /* of them LS_DOOR_PLAYERS_MAX are players' */
+    CONNECTIONS_PER_ADDRESS = 64,
+    IDLE_TIMEOUT_S = 30,
+    REQUEST_TIMEOUT_MS = 10000,
+    ANSWER_TIMEOUT_MS = 60000, /* of a client that reads a file */
+    TEND_MS = 250,
+    FILE_BYTES_MAX = 256,
+};
+
+/* Scripts and the module come from here alone, and nothing is said to anybody else. */
+static const char page_policy[] =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' "
+    "data: blob:; media-src 'self'; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+struct ls_door_listener {
+    ls_door_listener_config config;
+    ls_event_loop *loop;
+    ls_loop_source *upkeep;
+    ls_http_daemon daemon;
+};
+
+/* A request, from its first line to its end. */
+typedef struct request {
+    ls_http_head head;
+    bool is_answered;
+    bool has_head;
+    bool is_upgraded; /* its connection is a player's from then on */
+} request;
+
+/* ---- answers ---- */
+
+static const char *header_of(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static void add(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name, value);
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, uint32_t status,
+                             struct MHD_Response *response)
+{
+    if (!response) {
+        return MHD_NO;
+    }
+    add(response, "X-Content-Type-Options", "nosniff");
+    add(response, "Referrer-Policy", "no-referrer");
+    add(response, "Content-Security-Policy", page_policy);
+    add(response, "Cross-Origin-Opener-Policy", "same-origin");
+    add(response, "Cross-Origin-Embedder-Policy", "require-corp");
+    add(response, "Cross-Origin-Resource-Policy", "same-origin");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static struct MHD_Response *sentence(const char *text)
+{
+    char line[256];
+    int size = snprintf(line, sizeof line, "%s\n", text);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer((size_t)size, line, MHD_RESPMEM_MUST_COPY);
+    if (response) {
+        add(response, "Content-Type", "text/plain; charset=utf-8");
+        add(response, "Cache-Control", "no-store");
+    }
+    return response;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, uint32_t status, const char *why)
+{
+    struct MHD_Response *response = sentence(why);
+    if (response) {
+        add(response, "Connection", "close");
+    }
+    return queue(connection, status, response);
+}
+
+/* ---- files ---- */
+
+typedef struct page_file {
+    int descriptor;
+    uint64_t bytes;
+    const char *encoding; /* NULL: as it is */
+    char etag[64];
+} page_file;
+
+static bool open_file(const char *folder, const char *name, const char *ending, page_file *out)
+{
+    char path[FILE_BYTES_MAX];
+    struct stat facts;
+    snprintf(path, sizeof path, "%s%s", name, ending);
+    int file = ls_file_open_beneath(folder, path);
+    if (file < 0) {
+        return false;
+    }
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        (void)close(file);
+        return false;
+    }
+    out->descriptor = file;
+    out->bytes = (uint64_t)facts.st_size;
+    snprintf(out->etag, sizeof out->etag, "\"%" PRIx64 "-%" PRIx64 "-%" PRIx64 "%s\"",
+             (uint64_t)facts.st_mtim.tv_sec, (uint64_t)facts.st_mtim.tv_nsec, out->bytes, ending);
+    return true;
+}
+
+/* The smallest that the client can read. */
+static bool find_file(const char *folder, const char *name, const char *encodings, page_file *out)
+{
+    out->encoding = "br";
+    if (ls_web_list_has(encodings, "br") && open_file(folder, name, ".br", out)) {
+        return true;
+    }
+    out->encoding = "gzip";
+    if (ls_web_list_has(encodings, "gzip") && open_file(folder, name, ".gz", out)) {
+        return true;
+    }
+    out->encoding = NULL;
+    return open_file(folder, name, "", out);
+}
+
+/* The client keeps a file and asks each time whether it is still that one. */
+static enum MHD_Result answer_file(const ls_door_listener *listener,
+                                   struct MHD_Connection *connection, const char *name)
+{
+    page_file file;
+    if (!find_file(listener->config.page->files, name, header_of(connection, "Accept-Encoding"),
+                   &file)) {
+        bool is_page = strcmp(name, "play.html") == 0;
+        return refuse(connection, 404,
+                      is_page ? "this server has no page: the folder of its --web-files lacks "
+                                "play.html"
+                              : "there is no such file");
+    }
+    const char *known = header_of(connection, "If-None-Match");
+    bool is_known = known && ls_web_list_has(known, file.etag);
+    struct MHD_Response *response = NULL;
+    if (is_known) {
+        (void)close(file.descriptor);
+        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    } else {
+        response = MHD_create_response_from_fd64(file.bytes, file.descriptor);
+        if (!response) {
+            (void)close(file.descriptor);
+        }
+    }
+    if (response) {
+        add(response, "Content-Type", ls_web_file_type(name));
+        add(response, "Cache-Control", "no-cache");
+        add(response, "ETag", file.etag);
+        add(response, "Vary", "Accept-Encoding");
+    }
+    if (response && file.encoding) {
+        add(response, "Content-Encoding", file.encoding);
+    }
+    return queue(connection, is_known ? 304 : 200, response);
+}
+
+/* ---- WebSockets ---- */
+
+static void close_upgraded(void *user)
+{
+    (void)MHD_upgrade_action(user, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+static void on_upgrade(void *user, struct MHD_Connection *connection, void *context,
+                       const char *extra, size_t extra_size, MHD_socket descriptor,
+                       struct MHD_UpgradeResponseHandle *handle)
+{
+    const ls_door_listener *listener = user;
+    ls_http_client *client = ls_http_client_of(connection);
+    (void)context;
+    if (!client) {
+        close_upgraded(handle);
+        return;
+    }
+    ls_http_client_give_time(&listener->daemon, client, LS_HTTP_NEVER_NS);
+    const ls_web_socket_opening opening = {.descriptor = descriptor,
+                                           .connection = client->descriptor,
+                                           .from = client->from,
+                                           .bytes = (const uint8_t *)extra,
+                                           .size = extra_size,
+                                           .close = close_upgraded,
+                                           .user = handle};
+    ls_web_sockets_open(listener->config.sockets, &opening);
+}
+
+static enum MHD_Result answer_socket(ls_door_listener *listener, request *of,
+                                     struct MHD_Connection *connection)
+{
+    const ls_door_page *page = listener->config.page;
+    const ls_web_site site = {.names = page->hosts, .is_tls = listener->config.is_tls};
+    const ls_web_handshake handshake = {.host = header_of(connection, "Host"),
+                                        .origin = header_of(connection, "Origin"),
+                                        .upgrade = header_of(connection, "Upgrade"),
+                                        .version = header_of(connection, "Sec-WebSocket-Version"),
+                                        .key = header_of(connection, "Sec-WebSocket-Key"),
+                                        .protocols =
+                                            header_of(connection, "Sec-WebSocket-Protocol")};
+    const char *why = NULL;
+    uint32_t status = ls_web_handshake_check(&site, &handshake, &why);
+    if (status == 0 && !ls_web_list_has(header_of(connection, "Connection"), "upgrade")) {
+        status = 400;
+        why = "a WebSocket is opened here";
+    }
+    if (status != 0) {
+        ls_door_count(&listener->config.page->refused);
+        return refuse(connection, status, why);
+    }
+    struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, listener);
+    if (!response) {
+        return MHD_NO;
+    }
+    char accept[LS_WEB_ACCEPT_BYTES];
+    ls_web_accept(handshake.key, accept);
+    add(response, "Upgrade", "websocket");
+    add(response, "Sec-WebSocket-Accept", accept);
+    add(response, "Sec-WebSocket-Protocol", LS_WEB_PROTOCOL);
+    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_SWITCHING_PROTOCOLS, response);
+    MHD_destroy_response(response);
+    of->is_upgraded = result == MHD_YES;
+    return result;
+}
+
+/* ---- requests ---- */
+
+static void *begin_request(void *user, const char *target, struct MHD_Connection *connection)
+{
+    request *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    (void)user;
+    (void)connection;
+    if (made) {
+        made->head = ls_http_head_of(target);
+    }
+    return made;
+}
+
+static enum MHD_Result look_at_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_size, const char *value, size_t value_size)
+{
+    (void)kind;
+    ls_http_head_add(user, name, name_size, value, value_size);
+    return MHD_YES;
+}
+
+/* Of a request that has a body, or that a proxy in front could read in another way. */
+static bool is_odd(const request *of, struct MHD_Connection *connection, const char *method,
+                   const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    ls_http_head head = of->head;
+    ls_http_head_begin(&head, version);
+    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &head);
+    return !info || ls_http_head_is_ambiguous(&head, method + info->header_size) ||
+           head.lengths + head.encodings > 0;
+}
+
+static enum MHD_Result redirect(struct MHD_Connection *connection)
+{
+    struct MHD_Response *response = sentence("the page is at /play");
+    if (response) {
+        add(response, "Location", "/play");
+    }
+    return queue(connection, 302, response);
+}
+
+static enum MHD_Result route(ls_door_listener *listener, request *of,
+                             struct MHD_Connection *connection, const char *path)
+{
+    if (strcmp(path, "/") == 0) {
+        return redirect(connection);
+    }
+    if (strcmp(path, "/play/socket") == 0) {
+        return answer_socket(listener, of, connection);
+    }
+    const char *file = ls_web_path_file(path);
+    return file ? answer_file(listener, connection, file)
+                : refuse(connection, 404, "the page is at /play");
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **context)
+{
+    ls_door_listener *listener = user;
+    request *of = *context;
+    ls_http_client *client = ls_http_client_of(connection);
+    (void)upload;
+    if (!of || of->is_answered || *upload_size > 0 || !client || client->is_shut) {
+        return MHD_NO;
+    }
+    if (!of->has_head) {
+        of->has_head = true;
+        if (is_odd(of, connection, method, version)) {
+            of->is_answered = true;
+            return refuse(connection, 400, "the request can be read in two ways, or has a body");
+        }
+        return MHD_YES;
+    }
+    of->is_answered = true;
+    ls_http_client_give_time(&listener->daemon, client, ANSWER_TIMEOUT_MS);
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        return refuse(connection, 405, "a page is read with GET");
+    }
+    return route(listener, of, connection, path);
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    ls_door_listener *listener = user;
+    request *of = *context;
+    (void)code;
+    if (of && !of->is_upgraded) {
+        ls_http_client_end_request(&listener->daemon, ls_http_client_of(connection));
+    }
+    ls_release(ls_allocator_heap(), of);
+    *context = NULL;
+}
+
+static void keep_up(void *user, uint64_t now_ns)
+{
+    ls_door_listener *listener = user;
+    ls_web_sockets_tend(listener->config.sockets, now_ns);
+    ls_http_daemon_keep_up(&listener->daemon);
+}
+
+/* ---- the whole ---- */
+
+ls_status ls_door_listener_create(const ls_door_listener_config *config, ls_event_loop *loop,
+                                  ls_door_listener **out, ls_text *why)
+{
+    ls_door_listener *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->config = *config;
+    made->loop = loop;
+    const ls_http_daemon_config daemon = {.host = "the door",
+                                          .descriptor = config->descriptor,
+                                          .is_tls = config->is_tls,
+                                          .flags = MHD_ALLOW_UPGRADE,
+                                          .connections_max = CONNECTIONS_MAX,
+                                          .connections_per_address = CONNECTIONS_PER_ADDRESS,
+                                          .idle_timeout_s = IDLE_TIMEOUT_S,
+                                          .request_timeout_ms = REQUEST_TIMEOUT_MS,
+                                          .on_request = on_request,
+                                          .begin = begin_request,
+                                          .completed = on_completed,
+                                          .user = made};
+    ls_status status = ls_http_daemon_open(&made->daemon, &daemon, loop, why);
+    LS_THEN(status, ls_event_loop_add_timer(loop, TEND_MS, (ls_loop_handler){keep_up, made},
+                                            &made->upkeep));
+    if (status != LS_OK) {
+        ls_door_listener_destroy(made);
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
+
+void ls_door_listener_destroy(ls_door_listener *listener)
+{
+    if (listener) {
+        ls_loop_source_remove(listener->upkeep);
+        ls_http_daemon_close(&listener->daemon);
+        ls_release(ls_allocator_heap(), listener);
+    }
+}

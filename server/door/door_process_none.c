@@ -1,0 +1,41 @@
+#include "lockstep/server/door/door_process.h"
+
+ls_status ls_door_open(const ls_door_config *config, ls_door **out, ls_text *why)
+{
+    (void)config;
+    (void)out;
+    return ls_fail(LS_UNSUPPORTED, why, "pages are served on POSIX systems alone: without --web");
+}
+
+void ls_door_close(ls_door *door)
+{
+    (void)door;
+}
+
+const ls_door_link *ls_door_link_of(const ls_door *door)
+{
+    (void)door;
+    return NULL;
+}
+
+ls_status ls_door_start(ls_door *door, uint16_t server_port, ls_event_loop *loop, ls_text *why)
+{
+    (void)door;
+    (void)server_port;
+    (void)loop;
+    (void)why;
+    return LS_UNSUPPORTED;
+}
+
+ls_endpoint ls_door_endpoint(const ls_door *door)
+{
+    (void)door;
+    return (ls_endpoint){.port = 0};
+}
+
+void ls_door_log(const ls_door *door, const char *invite, bool has_secret)
+{
+    (void)door;
+    (void)invite;
+    (void)has_secret;
+}
