@@ -59,12 +59,8 @@ static ls_status create_inspector(ls_diagnosis *diagnosis)
             return LS_NO_MEMORY;
         }
     }
-    ls_status status = ls_state_inspector_init(&diagnosis->inspector, context->instance, window,
-                                               context->allocator);
-    if (status == LS_OK) {
-        ls_state_inspector_touch(&diagnosis->inspector);
-    }
-    return status;
+    return ls_state_inspector_init(&diagnosis->inspector, context->instance, window,
+                                   context->allocator);
 }
 
 ls_status ls_diagnosis_create(const ls_session *context, ls_diagnosis **out)

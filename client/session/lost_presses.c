@@ -92,6 +92,20 @@ static uint8_t byte_of(const ls_slot_input *input, uint32_t index)
 
 /* ---- edges ---- */
 
+bool ls_lost_presses_is_repeat(const ls_lost_presses *lost, const ls_slot_input *before,
+                               const ls_slot_input *closed)
+{
+    if (!lost) {
+        return ls_slot_input_is_same(before, closed);
+    }
+    bool is_left_out = ls_input_masks_is_whole(lost->masks, before->size);
+    bool is_repeat = closed->size == (is_left_out ? 0 : before->size);
+    for (uint32_t i = 0; is_repeat && i < closed->size; i++) {
+        is_repeat = closed->bytes[i] == (before->bytes[i] & (uint8_t)~lost->masks->edges[i]);
+    }
+    return is_repeat;
+}
+
 /* Keeps the edges of an input that `but`, which is another one, does not have. False when there is
  * no room. */
 static bool keep_edges(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,

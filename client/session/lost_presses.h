@@ -27,6 +27,10 @@ void ls_lost_presses_forget(ls_lost_presses *lost);
 void ls_lost_presses_settle(ls_lost_presses *lost, ls_tick tick, const ls_slot_input *input,
                             const ls_slot_input *closed);
 
+/* Whether `closed` is `before` once more, without its edges. NULL: there are none. */
+bool ls_lost_presses_is_repeat(const ls_lost_presses *lost, const ls_slot_input *before,
+                               const ls_slot_input *closed);
+
 /* The input of `tick` is `size` bytes; `bytes` has room for LS_INPUT_BYTES_MAX. Adds what was lost,
  * at most a second ago, and returns the new size. Edges keep their order: those of this input wait
  * while older ones do. */

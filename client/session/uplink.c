@@ -205,9 +205,9 @@ void ls_uplink_add_stalled(ls_uplink *uplink, uint64_t ticks)
 
 /* ---- what the server says ---- */
 
-/* A tick is closed with the slot's own input or with that of the tick before. Where it is another
- * one, what the server received was altered on its way, and so is all that is coded against it:
- * nothing that was made so far serves as a base any more. */
+/* A tick is closed with the slot's own input or with a repeat of the one before. Where it is
+ * another one, what the server received was altered on its way, and so is all that is coded against
+ * it: nothing that was made so far serves as a base any more. */
 static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_input *own)
 {
     const ls_input_buffer *closed = ls_confirmed_ticks_inputs(uplink->context->ticks);
@@ -224,7 +224,7 @@ static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_i
         return;
     }
     bool is_known = tick == 0 || ls_input_buffer_get(closed, tick - 1, slot, &before) == LS_OK;
-    if (is_known && !ls_slot_input_is_same(&before, &input)) {
+    if (is_known && !ls_lost_presses_is_repeat(uplink->lost, &before, &input)) {
         uplink->altered_end = uplink->sync->next_input;
     }
 }

@@ -178,7 +178,8 @@ enum {
     LOG_WORDS_MIN = 8, /* what does not fit goes to the snapshots */
     FRAMES_MIN = 4,    /* a log that holds fewer is not worth its differences */
     PREFETCHED_WORDS_MAX = 128,
-    TOUCHED_BYTES = 16 << 20, /* memory of larger states is touched before the match */
+    TOUCHED_BYTES = 16 << 20, /* memory of larger states is touched before it is needed */
+    TOUCHED_WORDS = 512,      /* one of so many: of each page */
 };
 
 /* In the log each state has a frame: a head (its tick, and the words behind it) and runs. A run is
@@ -217,6 +218,7 @@ struct ls_state_history {
     ls_tick held;
     uint32_t snapshot_count;
     snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* the newest one first */
+    size_t untouched; /* words of theirs that the system has not handed out yet */
 };
 
 /* ---- size ---- */
@@ -263,17 +265,6 @@ static bool is_config_valid(const ls_state_history_config *config)
            config->snapshots <= LS_HISTORY_SNAPSHOTS_MAX;
 }
 
-/* The system hands memory out page by page as it is first written to: of a large state that is many
- * ticks' time, and is better spent before the match than in the tick that keeps the state. */
-static uint64_t *allocate_state(const ls_state_history *history)
-{
-    uint64_t *words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
-    if (words && history->config.state_bytes > TOUCHED_BYTES) {
-        memset(words, 0, history->words * WORD_BYTES);
-    }
-    return words;
-}
-
 static bool allocate_snapshots(ls_state_history *history)
 {
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
@@ -281,9 +272,12 @@ static bool allocate_snapshots(ls_state_history *history)
     history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         snapshot *made = &history->snapshots[i];
-        made->words = allocate_state(history);
+        made->words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
         made->is_touched = ls_allocate_array(history->allocator, chunks, sizeof(bool));
         has_all = has_all && made->words && made->is_touched;
+    }
+    if (history->config.state_bytes > TOUCHED_BYTES) {
+        history->untouched = history->snapshot_count * history->words;
     }
     return has_all;
 }
@@ -294,7 +288,7 @@ static ls_status allocate_parts(ls_state_history *history)
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     history->words = words_of(history->config.state_bytes);
     history->log_words = history->config.log_bytes / WORD_BYTES;
-    history->state = allocate_state(history);
+    history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
     history->chunk_hashes = ls_allocate_array(allocator, chunks, CHUNK_HASH_BYTES);
     history->log = ls_allocate_array(allocator, history->log_words, WORD_BYTES);
     bool has_all = history->state && history->chunk_hashes && history->log;
@@ -707,6 +701,23 @@ static uint32_t whole_ticks(const ls_state_history *history)
     return (history->config.reach_ticks + count - 1) / count;
 }
 
+/* The system hands memory out page by page as it is first written to: of a large state that is many
+ * ticks' time, which is spread over those before the first snapshot. A match of which little
+ * changes takes none. */
+static void touch_snapshots(ls_state_history *history)
+{
+    size_t words = history->snapshot_count * history->words / whole_ticks(history) + TOUCHED_WORDS;
+    words = LS_MIN(words, history->untouched);
+    for (size_t i = 0; i < words; i += TOUCHED_WORDS) {
+        size_t at = history->untouched - 1 - i;
+        const snapshot *of = &history->snapshots[at / history->words];
+        if (!of->is_there && !of->is_worn) {
+            of->words[at % history->words] = 0; /* as it is */
+        }
+    }
+    history->untouched -= words;
+}
+
 /* Takes the state that is shown, which becomes the next newer one. */
 static void make_whole(ls_state_history *history, uint32_t index)
 {
@@ -831,6 +842,9 @@ LS_TICK_CODE static adding choose(ls_state_history *history, ls_tick tick,
     bool is_too_dear = !state->is_wanted && is_dear(history, tick, bytes);
     bool may_be_dense = history->snapshot_count > 0 &&
                         changed * (CHUNK_WORDS + HEAD_WORDS) * FRAMES_MIN > history->log_words;
+    if (history->untouched > 0 && (may_be_dense || history->used > history->log_words / 2)) {
+        touch_snapshots(history);
+    }
     bool may_be_whole =
         may_be_dense && (state->is_wanted || is_whole_due(history, tick, is_too_dear));
     if (is_too_dear && !may_be_whole) {

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/system/file_beside.h"
 #include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/nonblocking_writer.h"
 #include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 enum {
     PATH_BYTES_MAX = 4096,
+    LOOK_MS = 100, /* a signal ends a wait early, and not the patience */
 };
 
 static const char *name_of(const char *path)
@@ -61,18 +63,43 @@ typedef struct written_text {
 
 static ls_status refuse(const char *path, const char *what, int error, ls_text *why)
 {
+    bool is_unread = error == ENXIO || error == ETIMEDOUT;
     return ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, name_of(path),
-                   strerror(error));
+                   is_unread ? "nobody reads it" : strerror(error));
+}
+
+/* False with errno: ETIMEDOUT when the reader takes nothing for as long as it has. */
+static bool push(ls_nonblocking_writer *writer, const char *bytes, size_t size)
+{
+    uint32_t waited_ms = 0;
+    while (size > 0) {
+        size_t written = ls_nonblocking_writer_write(writer, bytes, size);
+        if (writer->has_failed) {
+            return false;
+        }
+        waited_ms = written > 0 ? 0 : waited_ms;
+        bytes += written;
+        size -= written;
+        if (size > 0 && !ls_nonblocking_writer_wait(writer, LOOK_MS)) {
+            waited_ms += LOOK_MS;
+        }
+        if (waited_ms >= LS_OUTPUT_PATIENCE_MS) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+    }
+    return true;
 }
 
 /* 0, or the error's number. Closes the file. */
 static int put(FILE *file, const written_text *text)
 {
     errno = 0;
-    bool is_whole = fwrite(text->bytes, 1, text->size, file) == text->size;
-    is_whole = fputs(text->end, file) != EOF && is_whole;
-    is_whole = fflush(file) == 0 && is_whole;
+    ls_nonblocking_writer writer = ls_nonblocking_writer_open(fileno(file));
+    bool is_whole = fflush(file) == 0 && push(&writer, text->bytes, text->size) &&
+                    push(&writer, text->end, strlen(text->end));
     int error = is_whole ? 0 : errno;
+    ls_nonblocking_writer_close(&writer);
     if (file != stdout && fclose(file) != 0 && is_whole) {
         is_whole = false;
         error = errno;
@@ -96,7 +123,7 @@ static int write_beside(const char *path, int rights, const written_text *text, 
 /* Pipes, devices, links, and files in folders where no other file can be made. */
 static ls_status write_in_place(const char *path, const written_text *text, ls_text *why)
 {
-    FILE *file = ls_output_open(path, LS_OUTPUT_WAITS_FOR_READER);
+    FILE *file = ls_output_open(path, LS_OUTPUT_IS_PATIENT);
     int error = file ? put(file, text) : errno;
     return error == 0 ? LS_OK : refuse(path, text->what, error, why);
 }

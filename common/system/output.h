@@ -21,7 +21,9 @@ bool ls_output_is_same_file(const char *path, const char *other);
 /* Whether files can be made in the directory: IO, with the reason. `what` they would be. */
 ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why);
 
-/* Writes the text and a newline. IO, with the path and the reason in `why`. */
+/* Writes the text and a newline. IO, with the path and the reason in `why`: among them that nobody
+ * reads a pipe or a terminal for LS_OUTPUT_PATIENCE_MS, in which no signal ends a server. */
+#define LS_OUTPUT_PATIENCE_MS 5000u
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 
 /* A stream that replaces what the file holds, by the rule for links below; standard output for "-".
@@ -29,6 +31,8 @@ ls_status ls_output_write(const char *path, const char *text, ls_text *why);
  * reader at once, and what it has no room for fails, as on a full disk. */
 typedef enum ls_output_wait {
     LS_OUTPUT_WAITS_FOR_READER,
+    LS_OUTPUT_IS_PATIENT, /* a reader has LS_OUTPUT_PATIENCE_MS to come; what is written fails as
+                             in: */
     LS_OUTPUT_NEVER_WAITS,
 } ls_output_wait;
 FILE *ls_output_open(const char *path, ls_output_wait wait);

@@ -247,7 +247,8 @@ static void on_punch(ls_relay_client *client, const ls_endpoint *from,
         client->is_direct = true;
         client->direct = *from;
         prove(client, now_ns);
-    } else if (client->step == STEP_DONE && packet->value == 1 && !client->is_direct) {
+    } else if (client->step == STEP_DONE && client->is_ready && packet->value == 1 &&
+               !client->is_direct) {
         client->is_direct = true;
         client->direct = *from;
         finish(client, now_ns);

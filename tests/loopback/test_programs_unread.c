@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -129,6 +130,21 @@ Test(programs_unread, server_whose_reader_ends_plays_to_the_end)
     serve();
     read_lines_and_end(2);
     expect_whole_match();
+}
+
+/* Both wait a while, and need not be killed. */
+Test(programs_unread, programs_whose_summary_nobody_reads_say_so_and_end)
+{
+    char path[LS_TEXT_BYTES_MAX];
+    open_pipe();
+    hosted.errors = 0;
+    snprintf(path, sizeof path, "%s", hosted_path("fifo"));
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    hosted_serve(ARENA("1", "20"), "--json", path);
+    hosted_join("--bot", "1", "--json", path);
+    hosted_expect_exits(1, 1);
+    hosted_expect_all(&hosted.server, "cannot write the summary to", "fifo: nobody reads it");
+    hosted_expect_all(&hosted.clients[0], "cannot write the summary to", "fifo: nobody reads it");
 }
 
 Test(programs_unread, server_writes_the_lines_that_it_kept_once_they_are_read)

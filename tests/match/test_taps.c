@@ -1,5 +1,6 @@
 /* A tap is one tap, whenever its input comes, and if it does not: a game says which bits of an
  * input are edges and which are buttons. */
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
 
 enum {
@@ -86,6 +87,15 @@ static void order_bits(const ls_sim_config *config, const void *state, const ls_
     memset(bits->edges, 0xFF, ORDER_BYTES);
 }
 
+static bool has_edges;
+
+static void edge_bits(const ls_sim_config *config, const void *state, const ls_input_bits *bits)
+{
+    (void)config;
+    (void)state;
+    bits->edges[0] = has_edges;
+}
+
 static const ls_pass count_passes[] = {{"count", count}};
 static const ls_pass obey_passes[] = {{"obey", obey}};
 
@@ -113,6 +123,7 @@ typedef struct tapper {
     uint32_t inputs;
     bool is_tapping;
     bool gives_orders;
+    bool is_busy; /* it presses half of the time */
 } tapper;
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot,
@@ -122,6 +133,10 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     (void)instance;
     (void)slot;
     uint32_t input = player->inputs++;
+    if (player->is_busy) {
+        bytes[0] = (uint8_t)(input / 16 << 1 | (input % 4 < 2));
+        return 1;
+    }
     uint32_t since = (input - TAP_FIRST) % TAP_APART;
     bool is_within =
         player->is_tapping && input >= TAP_FIRST && input < TAP_FIRST + TAPS * TAP_APART;
@@ -139,24 +154,47 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 typedef struct gaps {
     uint64_t apart_ns;
     uint64_t gap_ns;
+    uint64_t delay_ns; /* of each way */
 } gaps;
+
+/* Packets of one match whose inputs are coded against nothing. */
+static uint32_t packets_without_base;
+
+static void count_packets(void *user, const ls_transport_event *event)
+{
+    const virtual_match *run = user;
+    ls_tick now = ls_match_tick(run->match);
+    ls_inputs_header header = {0};
+    ls_bit_stream stream = ls_bit_reader(event->bytes, event->size);
+    if (event->kind == LS_TRANSPORT_RECEIVED && event->channel == LS_CHANNEL_UNRELIABLE) {
+        ls_inputs_header_bits(&stream, &header, now);
+        packets_without_base += !header.has_base;
+    }
+}
 
 static virtual_match *tapped_match(const ls_simulation *simulation, gaps every)
 {
-    static const ls_link_config good = {.delay_ns = 10 * MS};
+    const ls_link_config good = {.delay_ns = every.delay_ns};
     static const ls_link_config cut = {.is_cut = true};
     bool gives_orders = simulation->passes == obey_passes;
-    tapper players[2] = {{.is_tapping = true, .gives_orders = gives_orders},
+    tapper players[2] = {{.is_tapping = true,
+                          .gives_orders = gives_orders,
+                          .is_busy = simulation->input_bits == edge_bits},
                          {.gives_orders = gives_orders}};
     virtual_setup setup = virtual_setup_default(simulation, 2, TICKS);
     setup.clients = 0;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
+        client.up = good;
+        client.down = good;
         client.make_input = make_input;
         client.player = &players[i];
         virtual_match_add_client(run, &client);
     }
+    const virtual_observer counter = {.user = run, .match_receives = count_packets};
+    virtual_match_observe(run, &counter);
+    packets_without_base = 0;
     virtual_match_run_to_tick(run, TAP_FIRST / 2);
     while (ls_match_tick(run->match) < TICKS - 50) {
         virtual_client_set_ways(run->clients[0], &cut, &good);
@@ -180,7 +218,7 @@ static counted count_in_matches(const ls_simulation *simulation, uint32_t moves,
 {
     counted all = {0};
     for (uint32_t i = 0; i < 20; i++) {
-        gaps every = {(60 + 3 * i) * MS, (190 + 8 * i) * MS};
+        gaps every = {(60 + 3 * i) * MS, (190 + 8 * i) * MS, 10 * MS};
         virtual_match *run = tapped_match(simulation, every);
         uint32_t slot = ls_session_report_of(run->clients[0]->session).slot;
         const tapped *slots = ls_sim_instance_view(ls_match_instance(run->match));
@@ -225,4 +263,20 @@ Test(taps, of_a_game_that_says_nothing_are_lost_or_repeated)
     counted all = count_in_matches(&game, TAPS, TAPS);
     cr_expect_gt(all.other_moves, 10, "in %u matches", all.other_moves);
     cr_expect_gt(all.other_presses, 0, "in %u matches", all.other_presses);
+}
+
+/* An input that is repeated without its edge is what the server was sent: those that follow stay
+ * coded against it. */
+Test(taps, edges_that_a_repeat_leaves_out_do_not_look_altered)
+{
+    const gaps every = {500 * MS, 60 * MS, 60 * MS};
+    ls_simulation game = game_of(count_passes, INPUT_BYTES);
+    game.input_bits = edge_bits;
+    virtual_match_destroy(tapped_match(&game, every));
+    uint32_t without_edges = packets_without_base;
+    has_edges = true;
+    virtual_match_destroy(tapped_match(&game, every));
+    cr_expect_gt(without_edges, 0); /* the first ones */
+    cr_expect_leq(packets_without_base, without_edges, "%u, %u", packets_without_base,
+                  without_edges);
 }

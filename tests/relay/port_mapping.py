@@ -88,6 +88,14 @@ def ports_of(router):
     return [line for line in shown.stdout.split("\n") if "dnat" in line]
 
 
+def text_of(path):
+    """Of a file that may be made anew just now."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
 def wait_until(is_so, what):
     until = time.monotonic() + routers.PATIENCE_S
     while not is_so():
@@ -121,7 +129,7 @@ def join(folder, started, home, server, words):
 
 
 def play(folder, homes, started):
-    routers.start_relay(folder, started)
+    routers.start_relays(folder, started)
     start_router(folder, started, "ra", 1, "yes")
     start_router(folder, started, "rb", 2, "no")
     liar = routers.Started(folder, "liar", "rc", sys.executable, "-c", LIAR)
@@ -146,8 +154,8 @@ def play(folder, homes, started):
 
     if "UPnP" not in alone.wait_for(f"the router leads UDP port {routers.WORLD}.11:"):
         alone.fail("not by UPnP")
-    wait_until(lambda: f"{routers.WORLD}.11" in invite.read_text(encoding="utf-8"), "the invite")
-    second = join(folder, started, "relay", alone, invite.read_text(encoding="utf-8").strip())
+    wait_until(lambda: f"{routers.WORLD}.11" in text_of(invite), "the invite")
+    second = join(folder, started, "relay2", alone, text_of(invite).strip())
 
     killed.process.kill()
     wait_until(lambda: len(ports_of("ra")) == 1, "the port of a server that was killed")

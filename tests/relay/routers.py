@@ -1,7 +1,7 @@
 """lockstep-relay between real routers: a server and a player behind each of the four kinds of NAT,
-as nftables make them in network namespaces of their own, all sixteen pairs at once; and a player
-who is behind the same router as the server, which lets nobody reach its own address from inside.
-Then the routers of one pair forget all that they know.
+as nftables make them in network namespaces of their own, all sixteen pairs at once, at two relays;
+a player who is behind the same router as the server, which lets nobody reach its own address from
+inside; and a player who has IPv6 alone. In mid-match routers forget all that they know.
 
 usage: routers.py FOLDER_OF_THE_PROGRAMS
 
@@ -20,7 +20,9 @@ PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 NEIGHBOURLY = "port-restricted"  # the server there has a player at home
 KINDS = ("full-cone", "restricted", "port-restricted", "symmetric")
 WORLD = "203.0.113"
+WORLD_6 = "2001:db8:"
 PATIENCE_S = 90
+FORGETFUL = ("server", "symmetric"), ("player", "symmetric"), ("player", "port-restricted")
 SKIPPED = 77
 
 # What a router of each kind lets in that is no answer, and how it chooses ports. All of them drop
@@ -83,12 +85,18 @@ def inside(place, *command):
     return ("ip", "netns", "exec", place, *command)
 
 
+def add_address(place, name, address):
+    # An address of IPv6 is otherwise looked for in the network for a second before it is of use.
+    alone = ("nodad",) if ":" in address else ()
+    run(*inside(place, "ip", "address", "add", address, "dev", name, *alone))
+
+
 def plug(place, name, address, switch):
     """A cable from a place to a switch."""
     cable = f"{place}.{name}"[-15:]
     run("ip", "link", "add", cable, "type", "veth", "peer", "name", name, "netns", place)
     run("ip", "link", "set", cable, "master", switch, "up")
-    run(*inside(place, "ip", "address", "add", address, "dev", name))
+    add_address(place, name, address)
     run(*inside(place, "ip", "link", "set", name, "up"))
 
 
@@ -143,14 +151,14 @@ class Started:
     def fail(self, why):
         sys.exit(f"{self.name}: {why}\n{self.log()}")
 
-    def wait_for(self, words):
-        """The rest of the first line with these words."""
+    def wait_for(self, words, before=0):
+        """The rest of the first line with these words, behind so many of them."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             ended = self.process.poll() is not None
-            line = next((each for each in self.log().split("\n")[:-1] if words in each), None)
-            if line is not None:
-                return line.split(words, 1)[1]
+            lines = [each for each in self.log().split("\n")[:-1] if words in each]
+            if len(lines) > before:
+                return lines[before].split(words, 1)[1]
             if ended:
                 self.fail(f"has ended without {words!r}")
             time.sleep(0.05)
@@ -166,41 +174,65 @@ class Started:
 
 
 def is_direct(server, player):
-    if player == "neighbour":
-        return True
+    if player in ("neighbour", "ipv6"):
+        return player == "neighbour"
     closed = ("port-restricted", "symmetric")
     return not ("symmetric" in (server, player) and server in closed and player in closed)
 
 
 def players_of(server):
-    return (*KINDS, "neighbour") if server == NEIGHBOURLY else KINDS
+    return (*KINDS, *(("neighbour", "ipv6") if server == NEIGHBOURLY else ()))
 
 
-def start_relay(folder, started):
-    relay = Started(folder, "relay", "relay", "lockstep-relay", "--port", "7310")
-    started.append(relay)
-    relay.wait_for("listening on")
+def relay_of(server, player=None):
+    number = 1 + KINDS.index(server) % 2
+    return f"[{WORLD_6}:{number}]" if player == "ipv6" else f"{WORLD}.{number}"
+
+
+def forget(router):
+    """As at a new connection to the Internet: nothing that was translated is known any more."""
+    run(*inside(router, "ip", "link", "set", "out", "down"))
+    run(*inside(router, "ip", "link", "set", "out", "up"))
+
+
+def start_relays(folder, started):
+    for place in ("relay1", "relay2"):
+        relay = Started(folder, place, place, "lockstep-relay", "--port", "7310")
+        started.append(relay)
+        relay.wait_for("listening on")
 
 
 def play(folder, homes, started):
-    start_relay(folder, started)
+    start_relays(folder, started)
     servers, players = {}, {}
     for kind in KINDS:
         servers[kind] = Started(
             folder, f"server {kind}", homes["server", kind], "lockstep-server", "--sim", "arena",
-            "--players", len(players_of(kind)), "--publish", f"{WORLD}.1", "--find", "off",
+            "--players", len(players_of(kind)), "--publish", relay_of(kind), "--find", "off",
             "--identity", folder / f"identity-{kind}", "--bundle-dir", "none")
         started.append(servers[kind])
     for kind in KINDS:
-        code = servers[kind].wait_for("join with lockstep-client ")
+        code = servers[kind].wait_for("join with lockstep-client ").split("@")[0]
         for player in players_of(kind):
             players[kind, player] = Started(folder, f"{player} at {kind}", homes["player", player],
-                                            "lockstep-client", code, "--bot", "1", "--name",
-                                            player, "--connect-wait", PATIENCE_S)
+                                            "lockstep-client", f"{code}@{relay_of(kind, player)}",
+                                            "--bot", "1", "--name", player, "--connect-wait",
+                                            PATIENCE_S)
             started.append(players[kind, player])
+    other = KINDS[KINDS.index(kind) - 1]
+    lost = Started(folder, "lost", homes["player", other], "lockstep-client",
+                   f"{code}@{relay_of(other)}", "--bot", "1", "--connect-wait", "0")
+    started.append(lost)
     for (server, player), each in players.items():
         each.wait_for("the match starts")
         each.wait_for("server is direct" if is_direct(server, player) else "the relay carries")
+    for home in FORGETFUL:
+        forget(f"r{homes[home][1:]}")
+    for pair, each in players.items():
+        if pair[0] == "symmetric" and is_direct(*pair):  # which hears nothing any more as it was
+            each.wait_for("the relay carries")
+            each.wait_for("server is direct", before=1)
+    lost.wait_for("the relay has no server of this code")
     for each in servers.values():
         each.process.send_signal(signal.SIGINT)
     for each in (*players.values(), *servers.values()):
@@ -208,6 +240,8 @@ def play(folder, homes, started):
     for pair, each in players.items():
         if not is_direct(*pair) and "server is direct" in each.log():
             each.fail("these routers open no direct way")
+        if each.log().count(": joined ") != 1:
+            each.fail("has lost its connection")
     for server in servers.values():
         hashes = {line.rsplit(" ", 1)[1] for each in (*players.values(), server)
                   if each is server or each.name.endswith(f" at {server.name.split(' ')[1]}")
@@ -224,8 +258,9 @@ def begin():
     enter_namespaces()
     run("mount", "-t", "tmpfs", "tmpfs", "/run")
     make_switch("world")
-    make_place("relay")
-    plug("relay", "out", f"{WORLD}.1/24", "world")
+    for number in (1, 2):
+        make_place(f"relay{number}")
+        plug(f"relay{number}", "out", f"{WORLD}.{number}/24", "world")
 
 
 def run_and_stop(play_in):
@@ -248,6 +283,11 @@ def main():
         homes["player", kind] = make_home(f"b{i}", 20 + i, kind)
         if kind == NEIGHBOURLY:
             homes["player", "neighbour"] = plug_in("neighbour", f"a{i}", 10 + i, 3)
+    homes["player", "ipv6"] = "six"
+    make_place("six")
+    plug("six", "out", f"{WORLD_6}:6/64", "world")
+    for number in (1, 2):
+        add_address(f"relay{number}", "out", f"{WORLD_6}:{number}/64")
     run_and_stop(lambda folder, started: play(folder, homes, started))
 
 

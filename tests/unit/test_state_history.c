@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, mincore */
 #include "lockstep/common/diagnosis/state_history.h"
 
 #include "lockstep/common/base/hash.h"
@@ -7,6 +8,9 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 enum {
     BLOCKS = 7,
@@ -454,3 +458,111 @@ Test(state_history, configurations_out_of_range_are_refused)
     cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1, 0}), LS_BAD_ARGUMENT);
     cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17, 0}), LS_BAD_ARGUMENT);
 }
+
+/* ---- memory that the system has handed out ---- */
+
+#if defined(__linux__)
+
+enum {
+    LARGE_BYTES = 17 << 20,
+    LARGE_CHUNKS = LARGE_BYTES / LS_HASH_CHUNK_BYTES,
+    BLOCKS_MAX = 16,
+};
+
+static struct {
+    void *memory;
+    size_t bytes;
+} blocks[BLOCKS_MAX];
+
+static void *map_block(void *user, size_t bytes)
+{
+    (void)user;
+    for (uint32_t i = 0; i < BLOCKS_MAX; i++) {
+        if (!blocks[i].memory) {
+            blocks[i].memory =
+                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            blocks[i].bytes = bytes;
+            cr_assert_neq(blocks[i].memory, MAP_FAILED);
+            return blocks[i].memory;
+        }
+    }
+    return NULL;
+}
+
+static void unmap_block(void *user, void *memory)
+{
+    (void)user;
+    for (uint32_t i = 0; memory && i < BLOCKS_MAX; i++) {
+        if (blocks[i].memory == memory) {
+            munmap(memory, blocks[i].bytes);
+            blocks[i].memory = NULL;
+        }
+    }
+}
+
+/* In tenths of a state. */
+static size_t resident_tenths(void)
+{
+    static unsigned char is_resident[4 * LARGE_CHUNKS];
+    size_t pages = 0;
+    for (uint32_t i = 0; i < BLOCKS_MAX; i++) {
+        size_t count = (blocks[i].bytes + 4095) / 4096;
+        if (blocks[i].memory && mincore(blocks[i].memory, blocks[i].bytes, is_resident) == 0) {
+            for (size_t page = 0; page < count; page++) {
+                pages += is_resident[page] & 1u;
+            }
+        }
+    }
+    return pages * 4096 * 10 / LARGE_BYTES;
+}
+
+static uint8_t large[LARGE_BYTES];
+static uint8_t large_hashes[LARGE_CHUNKS * 8];
+
+static void change_chunk(uint32_t chunk, ls_tick tick)
+{
+    uint8_t *bytes = large + (size_t)chunk * LS_HASH_CHUNK_BYTES;
+    memset(bytes, (int)tick, LS_HASH_CHUNK_BYTES);
+    ls_hash_chunks(bytes, LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES, large_hashes + chunk * 8);
+}
+
+static ls_state_history *open_large(void)
+{
+    static const ls_allocator mapped = {map_block, unmap_block, NULL};
+    const ls_state_history_config config = {LARGE_BYTES, LARGE_BYTES / 2, RECENT, REACH, 2, 0};
+    ls_state_history *history = NULL;
+    cr_assert_eq(ls_state_history_create(&config, &mapped, &history), LS_OK);
+    ls_hash_chunks(large, LARGE_BYTES, LS_HASH_CHUNK_BYTES, large_hashes);
+    ls_state_history_start(history, 0, &(ls_history_state){large, large_hashes, false});
+    return keep_until_end(history, destroy_history);
+}
+
+Test(state_history, a_large_state_of_which_little_changes_takes_little_more_than_itself)
+{
+    ls_state_history *history = open_large();
+    for (ls_tick tick = 1; tick <= 200; tick++) {
+        change_chunk(tick * 31 % LARGE_CHUNKS, tick);
+        cr_assert(
+            ls_state_history_add(history, tick, (ls_history_state){large, large_hashes, false}));
+    }
+    cr_assert_geq(resident_tenths(), 10);
+    cr_assert_leq(resident_tenths(), 12);
+}
+
+Test(state_history, memory_for_snapshots_of_a_large_state_is_there_before_the_first_one)
+{
+    ls_state_history *history = open_large();
+    cr_assert_leq(resident_tenths(), 11);
+    for (ls_tick tick = 1; tick <= REACH / 2; tick++) {
+        for (uint32_t chunk = 0; chunk < LARGE_CHUNKS; chunk++) {
+            change_chunk(chunk, tick);
+        }
+        bool is_first =
+            ls_state_history_add(history, tick, (ls_history_state){large, large_hashes, false});
+        cr_assert_eq(is_first, tick == REACH / 2, "tick %u", tick);
+        size_t least = 10 + 20 * tick / (REACH / 2);
+        cr_assert_geq(resident_tenths() + 1, least, "tick %u", tick);
+    }
+}
+
+#endif

@@ -5,10 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+enum {
+    LOOK_MS = 50, /* for the reader of a pipe */
+};
 
 /* A closed standard output was replaced by one that can only be read, see ls_command_line_parse. */
 static bool can_write_stdout(void)
@@ -97,7 +102,13 @@ bool ls_output_part_can_make_in(const char *folder)
 
 FILE *ls_output_part_open(const char *path, ls_output_wait wait)
 {
-    return open_in_place(path, wait == LS_OUTPUT_NEVER_WAITS ? O_NONBLOCK : 0);
+    FILE *file = open_in_place(path, wait == LS_OUTPUT_WAITS_FOR_READER ? 0 : O_NONBLOCK);
+    uint32_t patience_ms = wait == LS_OUTPUT_IS_PATIENT ? LS_OUTPUT_PATIENCE_MS : 0;
+    for (; !file && errno == ENXIO && patience_ms > 0; patience_ms -= LOOK_MS) {
+        poll(NULL, 0, LOOK_MS);
+        file = open_in_place(path, O_NONBLOCK);
+    }
+    return file;
 }
 
 bool ls_output_part_is_replaced(const char *path, int *rights)

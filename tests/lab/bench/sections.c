@@ -12,6 +12,8 @@ static const bench_section sections[] = {
     {"causes", "keeping states to find causes of desyncs, against not", bench_causes},
     {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
+    {"relay", "lockstep-relay: datagrams on real sockets, against those that go directly",
+     bench_relay},
     {"client", "lockstep-client in a match of two on real sockets against bare ENet", bench_client},
     {"service", "lockstep-server --config on two workers, rooms of four in the arena",
      bench_service},

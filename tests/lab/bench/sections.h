@@ -20,6 +20,7 @@ ls_status bench_session(const bench_plan *plan, bench_report *report, ls_text *w
 ls_status bench_matches(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_sealed(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_relay(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_client(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_service(const bench_plan *plan, bench_report *report, ls_text *why);
