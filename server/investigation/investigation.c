@@ -167,8 +167,7 @@ static void look_later(ls_investigations *all, ls_investigation *investigation)
 {
     uint32_t rate_hz = ls_sim_instance_config(all->instance)->tick_rate_hz;
     later_state_choose(&investigation->later, all->window, rate_hz, investigation->rtt_ns);
-    const ls_diff_subject subject = {investigation->later.tick, LS_NO_PASS};
-    queue(all, investigation, &subject);
+    queue(all, investigation, &(ls_diff_subject){investigation->later.tick, LS_NO_PASS});
 }
 
 static bool is_comparing_later(const ls_investigation *investigation)
@@ -681,7 +680,6 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->client_figures = (ls_rerun_figures){0};
     investigation->study_count = 1;
     investigation->studies[0] = (ls_step_study){0};
-    const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
     investigation->kept_every = kept_every(all, subject);
     investigation->is_bad_put_off =
@@ -689,7 +687,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     if (investigation->is_bad_put_off) {
         look_later(all, investigation);
     } else {
-        queue(all, investigation, &compared);
+        queue(all, investigation, &(ls_diff_subject){subject->tick, LS_NO_PASS});
     }
     give_places(all, now_ns);
     /* Behind that, since the re-run may have its first state on loan from the window. */
