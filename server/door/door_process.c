@@ -384,10 +384,10 @@ static uint64_t read_counter(const atomic_uint_fast64_t *counter)
     return atomic_load_explicit((atomic_uint_fast64_t *)(uintptr_t)counter, memory_order_relaxed);
 }
 
-ls_door_counts ls_door_counts_of(const ls_door *door)
+void ls_door_look(const ls_door *door, ls_door_report *out)
 {
     const ls_door_page *page = door->page;
-    return (ls_door_counts){.players = read_counter(&page->players),
+    *out = (ls_door_report){.players = read_counter(&page->players),
                             .opened = read_counter(&page->opened),
                             .refused = read_counter(&page->refused),
                             .wrong = read_counter(&page->wrong),

@@ -64,7 +64,7 @@ MAY_USE = {
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
-    | {"protocol/door", "protocol/sealed", "server/control"},
+    | {"protocol/door", "protocol/sealed", "server/service", "server/control"},
     "server/program": AROUND
     | HOST
     | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
