@@ -147,6 +147,8 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "gnutls/abstract.h": ("server/control/tls_files.c",),
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
+    "openssl/*": ("server/door/rtc_seal.c",),
+    "usrsctp.h": ("server/door/rtc_stream.c",),
     "qrencode.h": ("server/door/page_code.c",),
     "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
