@@ -2,7 +2,7 @@
 
 export const KEY = 0, TEXT = 1, BUTTON = 2, MOTION = 3, WHEEL = 4, PAD = 5, STICK = 6;
 export const RIGHT_STICK = 7, TRIGGERS = 8, PAD_AWAY = 9, AWAY = 10;
-export const KEY_R = 21;
+export const KEY_R = 21, KEY_F1 = 58;
 
 // Usages of a keyboard (common/simulation/control_keys.h), by the codes of a browser, which name
 // places as well.

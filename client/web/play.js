@@ -38,7 +38,7 @@ function start() {
 }
 
 function size() {
-  const { clientWidth, clientHeight } = document.documentElement;
+  const { clientWidth, clientHeight } = of("picture");
   const most = Math.sqrt(PIXELS_MAX / Math.max(clientWidth * clientHeight, 1));
   const scale = Math.min(window.devicePixelRatio || 1, most);
   return {
@@ -73,6 +73,10 @@ function open(isWatching) {
     flags: (isWatching ? WATCHES : 0) | (invite ? 0 : BELIEVES) | (isBot ? IS_BOT : 0),
     socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
   }, [canvas]);
+  if (document.body.classList.contains("touched")) { // of no use: the names of keys
+    send(controls.KEY, controls.KEY_F1, 1);
+    send(controls.KEY, controls.KEY_F1, 0);
+  }
 }
 
 // Another match of the same room, or another try, is played by a client of its own.
@@ -277,7 +281,9 @@ function prepare() {
   of("name").value = localStorage.getItem("name") ?? "";
   of("native").hidden = !invite;
   of("command").textContent = `lockstep-client '${invite}'`;
-  of("touch").hidden = !matchMedia("(pointer: coarse)").matches;
+  const hasTouch = matchMedia("(pointer: coarse)").matches;
+  of("touch").hidden = !hasTouch;
+  document.body.classList.toggle("touched", hasTouch);
   of("join").addEventListener("submit", (event) => {
     event.preventDefault();
     wakeSound();
