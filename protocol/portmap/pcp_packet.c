@@ -53,8 +53,8 @@ void ls_pcp_map_write(const ls_pcp_map *map, uint8_t bytes[LS_PCP_MAP_BYTES])
 static const char *refusal_of(uint8_t result)
 {
     static const char *const texts[] = {
-        [2] = "it is set up to give no ports", [4] = "it does not know how",
-        [7] = "it has no way outside",         [8] = "it has no port left",
+        [2] = "it is set up to give no ports",  [4] = "it does not know how",
+        [7] = "it has no way outside",          [8] = "it has no port left",
         [10] = "it gives this machine no more",
     };
     const char *text = result < sizeof texts / sizeof texts[0] ? texts[result] : NULL;
