@@ -14,7 +14,7 @@ static ls_text player_of(const ls_session *session, uint32_t slot)
     if (offer && offer->is_spectator) {
         ls_text_set(&player, "this spectator");
     } else {
-        ls_session_add_names(session, UINT32_C(1) << slot, &player);
+        ls_session_add_names(session, ls_slot_set_of(slot), &player);
     }
     return player;
 }

@@ -12,11 +12,11 @@
 static void log_waiting(ls_session_log *lines, const ls_waiting *waiting, uint64_t now_ns)
 {
     ls_text names = {{0}};
-    if (!ls_wait_notes_add(&lines->waits, waiting->slot_mask, waiting->tick, waiting->waited_ms,
+    if (!ls_wait_notes_add(&lines->waits, waiting->slots, waiting->tick, waiting->waited_ms,
                            now_ns)) {
         return;
     }
-    ls_session_add_names(lines->session, waiting->slot_mask, &names);
+    ls_session_add_names(lines->session, waiting->slots, &names);
     ls_log_line(lines->log, LS_LOG_WARNING,
                 "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
                 waiting->tick, waiting->waited_ms);
@@ -50,32 +50,35 @@ static void log_notice(const ls_session_log *lines, const ls_notice *notice)
 void ls_session_log_add_lobby(const ls_session *session, ls_text *line)
 {
     ls_session_lobby lobby = ls_session_lobby_of(session);
-    uint32_t missing = lobby.here_mask & ~lobby.ready_mask;
-    ls_text_add(line, "%d of %" PRIu32 " players are here", __builtin_popcount(lobby.here_mask),
+    ls_slot_set missing = ls_slot_set_minus(lobby.here, lobby.ready);
+    ls_text_add(line, "%" PRIu32 " of %" PRIu32 " players are here", ls_slot_set_count(lobby.here),
                 ls_session_offer(session)->config.players);
-    if (missing != 0) {
+    if (lobby.asks_nobody) {
+        return;
+    }
+    if (ls_slot_set_is_empty(missing)) {
+        ls_text_add(line, " and ready");
+    } else {
         ls_text_add(line, "; not ready: ");
         ls_session_add_names(session, missing, line);
-    } else if (lobby.ready_mask != LS_LOBBY_ASKS_NOBODY) {
-        ls_text_add(line, " and ready");
     }
 }
 
 static void log_lobby(ls_session_log *lines, ls_session_lobby lobby)
 {
     ls_text line = {{0}};
-    if (lobby.here_mask == lines->here_mask && lobby.ready_mask == lines->ready_mask) {
+    if (ls_slot_set_is_same(lobby.here, lines->lobby.here) &&
+        ls_slot_set_is_same(lobby.ready, lines->lobby.ready)) {
         return;
     }
-    lines->here_mask = lobby.here_mask;
-    lines->ready_mask = lobby.ready_mask;
+    lines->lobby = lobby;
     ls_session_log_add_lobby(lines->session, &line);
     ls_log_line(lines->log, LS_LOG_INFO, "%s", line.bytes);
 }
 
 static void log_lost(ls_session_log *lines, const ls_session_event *event)
 {
-    lines->resuming_mask = 0;
+    lines->resuming = (ls_slot_set){{0}};
     const ls_log *log = lines->log;
     double retry_s = (double)event->retry_in_ns / 1e9;
     if (event->away_ns == 0) {
@@ -115,20 +118,21 @@ static void log_joining(const ls_session_log *lines, const ls_session_event *eve
 
 static void log_resuming(ls_session_log *lines, const ls_resuming *resuming)
 {
-    if (lines->resuming_mask == resuming->slot_mask) {
+    if (ls_slot_set_is_same(lines->resuming, resuming->slots)) {
         return; /* the server repeats it twice a second */
     }
     const ls_log *log = lines->log;
-    int others = __builtin_popcount(resuming->slot_mask);
-    lines->resuming_mask = resuming->slot_mask;
+    uint32_t others = ls_slot_set_count(resuming->slots);
+    lines->resuming = resuming->slots;
     if (others == 0) {
         ls_log_line(log, LS_LOG_INFO,
                     "all players are back; the server collects the ticks that it lacks");
         return;
     }
     ls_log_line(log, LS_LOG_INFO,
-                "the server was restarted and waits for %d other player%s (%.0f s at most)", others,
-                others == 1 ? "" : "s", resuming->left_ms / 1e3);
+                "the server was restarted and waits for %" PRIu32
+                " other player%s (%.0f s at most)",
+                others, others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
 static void log_over(const ls_session_log *lines, const ls_session_event *event)

@@ -15,10 +15,9 @@ typedef struct ls_session_log {
     ls_session *session;
     const ls_client_link *link;
     const ls_client_place *place;
-    bool has_picture;       /* the player wants to see the simulation draw */
-    uint32_t resuming_mask; /* that was logged last, and the next two */
-    uint32_t here_mask;
-    uint32_t ready_mask;
+    bool has_picture;     /* the player wants to see the simulation draw */
+    ls_slot_set resuming; /* that was logged last, and the next one */
+    ls_session_lobby lobby;
     ls_wait_notes waits;  /* of WAITING */
     ls_log_budget budget; /* of lines that the server causes */
 } ls_session_log;

@@ -10,11 +10,10 @@
 /* Another player may have taken the seat. */
 static bool is_muted(ls_client_chat *chat, const ls_chat *said)
 {
-    uint32_t bit = UINT32_C(1) << said->slot;
     if (strcmp(chat->muted[said->slot], said->name) != 0) {
-        chat->muted_mask &= ~bit;
+        ls_slot_set_remove(&chat->muted_slots, said->slot);
     }
-    return (chat->muted_mask & bit) != 0;
+    return ls_slot_set_has(&chat->muted_slots, said->slot);
 }
 
 bool ls_client_chat_write(ls_client_chat *chat, const ls_chat *said, ls_text *line)
@@ -48,8 +47,7 @@ static void mute(ls_client_chat *chat, const ls_session *session, const char *wh
                     who);
         return;
     }
-    uint32_t bit = UINT32_C(1) << slot;
-    chat->muted_mask = is_on ? chat->muted_mask | bit : chat->muted_mask & ~bit;
+    ls_slot_set_put(&chat->muted_slots, slot, is_on);
     ls_name_copy(chat->muted[slot], sizeof chat->muted[slot],
                  ls_session_player_name(session, slot));
     ls_text_set(answer, OWN "%s (seat %u) is %s", chat->muted[slot], slot + 1,

@@ -8,7 +8,7 @@
 
 /* Comes zeroed. */
 typedef struct ls_client_chat {
-    uint32_t muted_mask; /* slots, while these players sit there */
+    ls_slot_set muted_slots; /* while these players sit there */
     char muted[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
 } ls_client_chat;
 

@@ -28,7 +28,7 @@ static void add_lag(const ls_client_view *shown, const ls_session_report *report
     ls_session_lag_text(shown->session, &report->lag, &words);
     if (shown->is_waiting) {
         ls_text names = {{0}};
-        ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
+        ls_session_add_names(shown->session, shown->waiting.slots, &names);
         ls_hud_model_add(hud, "lag       waiting for %s (%" PRIu32 " ms)", names.bytes,
                          shown->waiting.waited_ms);
     } else if (report->silence_ns >= LS_NS_PER_SECOND) {
@@ -87,14 +87,14 @@ static void add_lobby(const ls_client_view *shown, const ls_session_report *repo
                       ls_hud_model *hud)
 {
     ls_session_lobby lobby = ls_session_lobby_of(shown->session);
-    if (lobby.here_mask == 0) {
+    if (ls_slot_set_is_empty(lobby.here)) {
         return;
     }
     ls_text_add(&hud->waiting, ": ");
     ls_session_log_add_lobby(shown->session, &hud->waiting);
-    hud->asks_ready = lobby.ready_mask != LS_LOBBY_ASKS_NOBODY;
+    hud->asks_ready = !lobby.asks_nobody;
     if (hud->asks_ready) {
-        bool is_ready = (lobby.ready_mask >> report->slot & 1u) != 0;
+        bool is_ready = ls_slot_set_has(&lobby.ready, report->slot);
         ls_text_add(&hud->waiting,
                     is_ready ? ". You are ready (R: not yet)" : ". Press R when ready");
     }

@@ -11,9 +11,9 @@ enum {
 
 /* The source of a tick's guess: the inputs themselves are still in the buffers. */
 typedef struct guess {
-    ls_tick source;      /* the closed tick that is repeated */
-    uint32_t quiet_mask; /* but for slots that play nothing now */
-    bool has_own;        /* and for this player's own input */
+    ls_tick source;    /* the closed tick that is repeated */
+    ls_slot_set quiet; /* but for slots that play nothing now */
+    bool has_own;      /* and for this player's own input */
 } guess;
 
 struct ls_prediction {
@@ -100,7 +100,7 @@ static bool guessed_inputs(const ls_prediction *prediction, ls_tick tick, const 
     const ls_prediction_config *config = &prediction->config;
     closed_inputs(prediction, made->source, slots);
     for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
-        slots[slot].size = made->quiet_mask >> slot & 1u ? 0 : slots[slot].size;
+        slots[slot].size = ls_slot_set_has(&made->quiet, slot) ? 0 : slots[slot].size;
         slots[slot].events = 0;
     }
     return !made->has_own ||
@@ -147,14 +147,14 @@ static void learn_habits(ls_prediction *prediction, ls_tick tick)
     }
 }
 
-static uint32_t quiet_slots(const ls_prediction *prediction)
+static ls_slot_set quiet_slots(const ls_prediction *prediction)
 {
-    uint32_t mask = 0;
+    ls_slot_set quiet = {{0}};
     for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
         bool is_quiet = prediction->quiet_levels[slot] > QUIET_LEVEL_MAX / 2;
-        mask |= (uint32_t)is_quiet << slot;
+        ls_slot_set_put(&quiet, slot, is_quiet);
     }
-    return mask;
+    return quiet;
 }
 
 /* ---- stepping ---- */
@@ -230,7 +230,7 @@ static bool guess_tick(ls_prediction *prediction)
     ls_slot_input slots[LS_PLAYERS_MAX];
     guess *made = guess_of(prediction, tick);
     *made = (guess){.source = prediction->settled - 1,
-                    .quiet_mask = quiet_slots(prediction),
+                    .quiet = quiet_slots(prediction),
                     .has_own = ls_input_buffer_has(prediction->config.own, tick, 0)};
     guessed_inputs(prediction, tick, made, slots);
     step(prediction, slots);

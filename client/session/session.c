@@ -371,8 +371,8 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
 
 static void receive_start(ls_session *session, const ls_start *start)
 {
-    session->lobby = (ls_session_lobby){0, 0};
-    memcpy(session->names, start->names, sizeof session->names);
+    session->lobby = (ls_session_lobby){0};
+    memcpy(session->names, start->names, sizeof start->names);
     session->lost_ns = 0;
     begin_playing(session);
     ls_tick_sync_limit_rtt(session->sync, session->now_ns - session->asked_ns);
@@ -384,8 +384,8 @@ static void receive_join(ls_session *session, const ls_join *join)
     ls_gameplay_outcome outcome =
         ls_gameplay_join(session, join, session->now_ns - session->asked_ns);
     if (outcome == LS_GAMEPLAY_GOES_ON) {
-        memcpy(session->names, join->names, sizeof session->names);
-        session->lobby = (ls_session_lobby){0, 0};
+        memcpy(session->names, join->names, sizeof join->names);
+        session->lobby = (ls_session_lobby){0};
         session->lost.attempt = LS_RECONNECT_NONE;
         session->state = LS_SESSION_JOINING;
     }
@@ -422,20 +422,22 @@ static void receive_chat(ls_session *session, const ls_chat *chat)
 
 static void send_ready(ls_session *session)
 {
-    if (session->lobby.here_mask == 0 || session->lobby.ready_mask == LS_LOBBY_ASKS_NOBODY) {
+    if (ls_slot_set_is_empty(session->lobby.here) || session->lobby.asks_nobody) {
         return;
     }
-    ls_lobby *lobby = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_LOBBY)->body.lobby;
-    lobby->here_mask = 0;
-    lobby->ready_mask = session->is_ready ? UINT32_C(1) << session->offer.slot : 0;
+    ls_message *message = ls_session_outbox_begin(session->outbox, LS_MESSAGE_LOBBY);
+    ls_lobby *lobby = &message->body.lobby;
+    message->players = session->offer.config.players;
+    lobby->players = (ls_session_lobby){0};
+    ls_slot_set_put(&lobby->players.ready, session->offer.slot, session->is_ready);
     ls_session_outbox_send(session->outbox);
 }
 
 static void receive_lobby(ls_session *session, const ls_lobby *lobby)
 {
-    bool is_known = (lobby->ready_mask >> session->offer.slot & 1u) != 0;
-    session->lobby = (ls_session_lobby){lobby->here_mask, lobby->ready_mask};
-    memcpy(session->names, lobby->names, sizeof session->names);
+    bool is_known = ls_slot_set_has(&lobby->players.ready, session->offer.slot);
+    session->lobby = lobby->players;
+    memcpy(session->names, lobby->names, sizeof lobby->names);
     ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOBBY);
     if (is_known != session->is_ready) {
         send_ready(session);
@@ -482,6 +484,9 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
         receive_join(session, &message->body.join);
     } else if (message->kind == LS_MESSAGE_LOBBY && is_seated && !session->config.is_spectator) {
         receive_lobby(session, &message->body.lobby);
+    } else if (message->kind == LS_MESSAGE_NAMES && is_seated) {
+        const ls_names *more = &message->body.names;
+        memcpy(session->names[more->first], more->names, sizeof more->names);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
         ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
@@ -725,7 +730,7 @@ void ls_session_set_ready(ls_session *session, bool is_ready)
 
 ls_session_lobby ls_session_lobby_of(const ls_session *session)
 {
-    return is_in(session, LS_SESSION_SEATED) ? session->lobby : (ls_session_lobby){0, 0};
+    return is_in(session, LS_SESSION_SEATED) ? session->lobby : (ls_session_lobby){0};
 }
 
 /* ---- what can be seen from outside ---- */
@@ -757,7 +762,7 @@ ls_session_state ls_session_state_of(const ls_session *session)
 void ls_session_lag_text(const ls_session *session, const ls_lag *lag, ls_text *text)
 {
     ls_text whom = {{0}};
-    ls_session_add_names(session, UINT32_C(1) << lag->whom, &whom);
+    ls_session_add_names(session, ls_slot_set_of(lag->whom), &whom);
     ls_lag_text(lag, LS_LAG_TO_PLAYER, whom.bytes, text);
 }
 
@@ -808,14 +813,19 @@ static void add_player(const ls_session *session, uint32_t slot, const char *bet
     }
 }
 
-void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
+void ls_session_add_names(const ls_session *session, ls_slot_set slots, ls_text *names)
 {
     const char *between = "";
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (slot_mask >> slot & 1u) {
-            add_player(session, slot, between, names);
-            between = ", ";
+    uint32_t left = ls_slot_set_count(slots);
+    uint32_t named = 0;
+    LS_EACH_SLOT (slot, slots) {
+        if (named++ == LS_NAMES_PER_LINE) {
+            ls_text_add(names, " and %u more", left);
+            return;
         }
+        add_player(session, slot, between, names);
+        between = ", ";
+        left--;
     }
 }
 

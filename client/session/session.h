@@ -300,7 +300,7 @@ ls_tick ls_session_tick(const ls_session *session);
 
 /* Adds "ann (slot 0), slot 1" for the slots whose bits are set. A player who came later than this
  * client has no name here. */
-void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
+void ls_session_add_names(const ls_session *session, ls_slot_set slots, ls_text *names);
 
 /* The verdict as a sentence for this player: "the uplink is slower at times". */
 void ls_session_lag_text(const ls_session *session, const ls_lag *lag, ls_text *text);

@@ -5,7 +5,7 @@
 #define LOCKSTEP_COMMON_BASE_CHAT_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/slot_set.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,22 +40,19 @@ bool ls_chat_meter_spend(ls_chat_meter *meter, uint64_t now_ns);
 /* A line is refused: whether the player is to be told, which it is once. */
 bool ls_chat_meter_refuse(ls_chat_meter *meter);
 
-/* The match starts without a word of the players. */
-#define LS_LOBBY_ASKS_NOBODY UINT32_MAX
+/* The players in the lobby; ls_session_player_name has the names. */
+typedef struct ls_session_lobby {
+    ls_slot_set here;  /* empty: it is not known, or the match has begun; as a client says it */
+    ls_slot_set ready; /* players who have said so */
+    bool asks_nobody;  /* the match starts without a word of the players */
+} ls_session_lobby;
 
 /* LOBBY: the players of a lobby, and those who have said that they are ready. A client sends its
  * own bit alone, and no name. */
 typedef struct ls_lobby {
-    uint32_t here_mask;  /* slots whose players are there; of a client 0 */
-    uint32_t ready_mask; /* of them, those that are ready; or LS_LOBBY_ASKS_NOBODY */
-    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX]; /* of who is there */
+    ls_session_lobby players;
+    char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX]; /* of who is there */
 } ls_lobby;
-
-/* The players in the lobby; ls_session_player_name has the names. */
-typedef struct ls_session_lobby {
-    uint32_t here_mask;  /* slots; 0: it is not known, or the match has begun */
-    uint32_t ready_mask; /* players who have said so; or LS_LOBBY_ASKS_NOBODY */
-} ls_session_lobby;
 
 LS_C_END
 

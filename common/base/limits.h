@@ -3,8 +3,11 @@
 #ifndef LOCKSTEP_COMMON_BASE_LIMITS_H
 #define LOCKSTEP_COMMON_BASE_LIMITS_H
 
-#define LS_PLAYERS_MAX 32u            /* slots in a match */
-#define LS_INPUT_BYTES_MAX 1024u      /* bytes of one slot's input for one tick */
+#define LS_PLAYERS_MAX 128u           /* slots in a match */
+#define LS_INPUT_BYTES_MAX 1024u      /* bytes of one slot's input for one tick, ... */
+#define LS_INPUTS_BYTES_MAX 32768u    /* ... and of all slots together */
+#define LS_NAMES_PER_MESSAGE 32u      /* players' names that fit into one packet */
+#define LS_NAMES_PER_LINE 12u         /* players named in a line of text; of the rest the number */
 #define LS_PARAMS_MAX 32u             /* parameters of a simulation */
 #define LS_STRING_PARAMS_MAX 4u       /* of them that are strings, ... */
 #define LS_STRING_BYTES_MAX 256u      /* ... each with its final NUL, ... */

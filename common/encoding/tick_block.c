@@ -21,7 +21,8 @@ enum {
 size_t ls_tick_block_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max)
 {
     size_t slot = 2 + (size_t)input_bytes_max + 1; /* size, bytes, events */
-    return 1 + 2 * (size_t)VARINT_BYTES_MAX + slot_count * slot + STATE_HASH_BYTES;
+    return 1 + 2 * (size_t)VARINT_BYTES_MAX * ls_slot_words(slot_count) + slot_count * slot +
+           STATE_HASH_BYTES;
 }
 
 void ls_tick_block_start(ls_tick_block_writer *writer, uint8_t *bytes, size_t capacity,
@@ -54,6 +55,24 @@ static uint8_t *put_varint(uint8_t *at, uint32_t value)
         value >>= 7;
     }
     *at++ = (uint8_t)value;
+    return at;
+}
+
+/* The slots of a match of `slot_count` players, 32 in a varint. */
+static size_t slots_bytes(const ls_slot_set *slots, uint32_t slot_count)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < ls_slot_words(slot_count); i++) {
+        bytes += varint_bytes(slots->words[i]);
+    }
+    return bytes;
+}
+
+static uint8_t *put_slots(uint8_t *at, const ls_slot_set *slots, uint32_t slot_count)
+{
+    for (uint32_t i = 0; i < ls_slot_words(slot_count); i++) {
+        at = put_varint(at, slots->words[i]);
+    }
     return at;
 }
 
@@ -118,8 +137,10 @@ static uint8_t *put_input(uint8_t *at, const ls_tick_block_base *base, uint32_t 
 
 /* The size of a coded tick, and which slots have a changed input or an event. */
 typedef struct tick_plan {
-    uint32_t changed;
-    uint32_t events;
+    ls_slot_set changed;
+    ls_slot_set events;
+    bool has_changes;
+    bool has_events;
     size_t bytes;
 } tick_plan;
 
@@ -130,44 +151,43 @@ static tick_plan plan_tick(const ls_tick_block_writer *writer, const ls_tick_inp
         const ls_slot_input *input = &inputs->slots[slot];
         LS_ASSERT(input->size <= LS_INPUT_BYTES_MAX && input->events <= EVENTS_MAX);
         if (!is_same(&writer->base, slot, input)) {
-            plan.changed |= UINT32_C(1) << slot;
+            ls_slot_set_add(&plan.changed, slot);
             plan.bytes += is_shorter_as_difference(&writer->base, slot, input)
                               ? 1 + difference_bytes(&writer->base, slot, input)
                               : varint_bytes(input->size + 1) + input->size;
         }
         if (input->events != 0) {
-            plan.events |= UINT32_C(1) << slot;
+            ls_slot_set_add(&plan.events, slot);
             plan.bytes++;
         }
     }
-    plan.bytes += plan.changed != 0 ? varint_bytes(plan.changed) : 0;
-    plan.bytes += plan.events != 0 ? varint_bytes(plan.events) : 0;
+    plan.has_changes = !ls_slot_set_is_empty(plan.changed);
+    plan.has_events = !ls_slot_set_is_empty(plan.events);
+    plan.bytes += plan.has_changes ? slots_bytes(&plan.changed, writer->slot_count) : 0;
+    plan.bytes += plan.has_events ? slots_bytes(&plan.events, writer->slot_count) : 0;
     return plan;
 }
 
 static uint8_t *put_changes(uint8_t *at, ls_tick_block_writer *writer, const ls_slot_input *slots,
-                            uint32_t changed)
+                            const ls_slot_set *changed)
 {
-    at = put_varint(at, changed);
-    for (uint32_t slot = 0; slot < writer->slot_count; slot++) {
-        if (changed >> slot & 1u) {
-            at = put_input(at, &writer->base, slot, &slots[slot]);
-            writer->base.sizes[slot] = slots[slot].size;
-            if (slots[slot].size > 0) {
-                memcpy(writer->base.bytes[slot], slots[slot].bytes, slots[slot].size);
-            }
+    at = put_slots(at, changed, writer->slot_count);
+    LS_EACH_SLOT (slot, *changed) {
+        at = put_input(at, &writer->base, slot, &slots[slot]);
+        writer->base.sizes[slot] = slots[slot].size;
+        if (slots[slot].size > 0) {
+            memcpy(writer->base.bytes[slot], slots[slot].bytes, slots[slot].size);
         }
     }
     return at;
 }
 
-static uint8_t *put_events(uint8_t *at, const ls_slot_input *slots, uint32_t count, uint32_t mask)
+static uint8_t *put_events(uint8_t *at, const ls_slot_input *slots, uint32_t count,
+                           const ls_slot_set *having)
 {
-    at = put_varint(at, mask);
-    for (uint32_t slot = 0; slot < count; slot++) {
-        if (mask >> slot & 1u) {
-            *at++ = (uint8_t)slots[slot].events;
-        }
+    at = put_slots(at, having, count);
+    LS_EACH_SLOT (slot, *having) {
+        *at++ = (uint8_t)slots[slot].events;
     }
     return at;
 }
@@ -184,13 +204,13 @@ bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *input
         return false;
     }
     uint8_t *at = writer->bytes + writer->end;
-    *at++ = (uint8_t)((state_hash != 0 ? FLAG_HASHED : 0) | (plan.changed != 0 ? FLAG_CHANGED : 0) |
-                      (plan.events != 0 ? FLAG_EVENTS : 0));
-    if (plan.changed != 0) {
-        at = put_changes(at, writer, inputs->slots, plan.changed);
+    *at++ = (uint8_t)((state_hash != 0 ? FLAG_HASHED : 0) | (plan.has_changes ? FLAG_CHANGED : 0) |
+                      (plan.has_events ? FLAG_EVENTS : 0));
+    if (plan.has_changes) {
+        at = put_changes(at, writer, inputs->slots, &plan.changed);
     }
-    if (plan.events != 0) {
-        at = put_events(at, inputs->slots, writer->slot_count, plan.events);
+    if (plan.has_events) {
+        at = put_events(at, inputs->slots, writer->slot_count, &plan.events);
     }
     LS_ASSERT((size_t)(at - writer->bytes) == writer->end + plan.bytes);
     writer->end += plan.bytes;
@@ -289,11 +309,17 @@ static bool read_varint(ls_tick_block_reader *reader, uint32_t *out)
     return false;
 }
 
-/* A mask of slots is never empty. */
-static bool read_mask(ls_tick_block_reader *reader, uint32_t *mask)
+/* Never none. */
+static bool read_slots(ls_tick_block_reader *reader, ls_slot_set *slots)
 {
-    return read_varint(reader, mask) && *mask != 0 &&
-           (uint64_t)*mask >> reader->head.slot_count == 0;
+    *slots = (ls_slot_set){{0}};
+    for (uint32_t i = 0; i < ls_slot_words(reader->head.slot_count); i++) {
+        if (!read_varint(reader, &slots->words[i])) {
+            return false;
+        }
+    }
+    return !ls_slot_set_is_empty(*slots) &&
+           ls_slot_set_next(*slots, reader->head.slot_count) == LS_PLAYERS_MAX;
 }
 
 static bool read_bytes(ls_tick_block_reader *reader, uint32_t slot, uint32_t size)
@@ -331,15 +357,12 @@ static bool read_difference(ls_tick_block_reader *reader, uint32_t slot)
 
 static bool read_changes(ls_tick_block_reader *reader)
 {
-    uint32_t mask = 0;
-    if (!read_mask(reader, &mask)) {
+    ls_slot_set changed;
+    if (!read_slots(reader, &changed)) {
         return false;
     }
-    for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {
+    LS_EACH_SLOT (slot, changed) {
         uint32_t code = 0;
-        if ((mask >> slot & 1u) == 0) {
-            continue;
-        }
         if (!read_varint(reader, &code)) {
             return false;
         }
@@ -352,13 +375,13 @@ static bool read_changes(ls_tick_block_reader *reader)
 
 static bool read_events(ls_tick_block_reader *reader)
 {
-    uint32_t mask = 0;
-    if (!read_mask(reader, &mask)) {
+    ls_slot_set having;
+    if (!read_slots(reader, &having)) {
         return false;
     }
-    for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {
+    LS_EACH_SLOT (slot, having) {
         uint8_t events = 0;
-        if ((mask >> slot & 1u) != 0 && !read_u8(reader, &events)) {
+        if (!read_u8(reader, &events)) {
             return false;
         }
         reader->events[slot] = events;

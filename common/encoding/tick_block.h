@@ -6,11 +6,12 @@
  * Little-endian: u32 first tick, u32 ticks, u32 bytes of the coded inputs, u32 slots, u64 tick
  * chain behind the last tick; the coded inputs; the state hashes, u64 each, in the order of their
  * ticks. A tick: u8 flags: 1 the state that it makes was hashed, 2 inputs differ from the tick
- * before, 4 there are events. On 2: varint mask of the slots that differ, then for each, from slot
- * 0: varint 0 and a difference, or varint size + 1 and the bytes. On 4: varint mask of slots, u8
- * events each. A difference, of inputs that are as long as before: a bit for each byte, lowest
- * first, eight to a byte; then for each bit that is set the XOR of the two bytes, which is not 0. A
- * varint has seven bits a byte, lowest first; the eighth says that more follow. */
+ * before, 4 there are events. On 2: mask of the slots that differ, then for each, from slot 0:
+ * varint 0 and a difference, or varint size + 1 and the bytes. On 4: mask of slots, u8 events each.
+ * A mask: a varint for each 32 slots of the block, slot s being bit s % 32. A difference, of inputs
+ * that are as long as before: a bit for each byte, lowest first, eight to a byte; then for each bit
+ * that is set the XOR of the two bytes, which is not 0. A varint has seven bits a byte, lowest
+ * first; the eighth says that more follow. */
 #ifndef LOCKSTEP_COMMON_ENCODING_TICK_BLOCK_H
 #define LOCKSTEP_COMMON_ENCODING_TICK_BLOCK_H
 

@@ -6,16 +6,16 @@
 
 static const uint64_t OVER_NS = 10 * LS_NS_PER_SECOND; /* as of lag that all is fine again */
 
-bool ls_wait_notes_add(ls_wait_notes *notes, uint32_t slots, ls_tick tick, uint32_t waited_ms,
+bool ls_wait_notes_add(ls_wait_notes *notes, ls_slot_set slots, ls_tick tick, uint32_t waited_ms,
                        uint64_t now_ns)
 {
-    bool is_new = (slots & ~notes->slots) != 0;
+    bool is_new = !ls_slot_set_is_empty(ls_slot_set_minus(slots, notes->slots));
     if (notes->waits == 0 || tick != notes->tick) {
         notes->waited_ms += notes->newest_ms;
         notes->waits++;
         notes->tick = tick;
     }
-    notes->slots |= slots;
+    ls_slot_set_add_all(&notes->slots, &slots);
     notes->newest_ms = waited_ms;
     notes->newest_ns = now_ns;
     return is_new;

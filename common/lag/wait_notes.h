@@ -4,12 +4,13 @@
 #ifndef LOCKSTEP_COMMON_LAG_WAIT_NOTES_H
 #define LOCKSTEP_COMMON_LAG_WAIT_NOTES_H
 
+#include "lockstep/common/base/slot_set.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/simulation/simulation.h"
 
 /* One of zeros has noted nothing. */
 typedef struct ls_wait_notes {
-    uint32_t slots; /* that were waited for, since it was last over */
+    ls_slot_set slots; /* that were waited for, since it was last over */
     uint32_t waits;
     uint64_t waited_ms; /* in all, but for the newest wait: */
     ls_tick tick;
@@ -18,7 +19,7 @@ typedef struct ls_wait_notes {
 } ls_wait_notes;
 
 /* The match waits for these slots with this tick. True when that is to be said. */
-bool ls_wait_notes_add(ls_wait_notes *notes, uint32_t slots, ls_tick tick, uint32_t waited_ms,
+bool ls_wait_notes_add(ls_wait_notes *notes, ls_slot_set slots, ls_tick tick, uint32_t waited_ms,
                        uint64_t now_ns);
 
 /* Whether nobody has been waited for any more for a while: to be said, and to be forgotten. */

@@ -9,8 +9,9 @@
  * stands together, in as few bytes as there can be: a server of many matches finds none of it in a
  * cache. Four pads of four bytes are half a cache line. */
 typedef struct input_row {
-    uint32_t held;    /* bit s is set when slot s has an input */
-    uint16_t sizes[]; /* [slots], and then events, a byte each, and bytes: [slots][bytes max] */
+    uint32_t held;    /* slots that have an input */
+    uint16_t sizes[]; /* [slots], and 1; 0: it has none. And then events, a byte each, and bytes:
+                         [slots][bytes max] */
 } input_row;
 
 struct ls_input_buffer {
@@ -22,8 +23,7 @@ struct ls_input_buffer {
     uint8_t *rows; /* [window] */
 };
 
-_Static_assert(LS_PLAYERS_MAX == 32, "a row's slots are the bits of one uint32_t");
-_Static_assert(LS_INPUT_BYTES_MAX <= UINT16_MAX, "a row has the size of an input in a uint16_t");
+_Static_assert(LS_INPUT_BYTES_MAX < UINT16_MAX, "a row has the size of an input in a uint16_t");
 
 static input_row *row_of(const ls_input_buffer *buffer, ls_tick tick)
 {
@@ -103,7 +103,9 @@ ls_tick ls_input_buffer_first(const ls_input_buffer *buffer)
 static void clear_rows(ls_input_buffer *buffer, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        row_of(buffer, buffer->first + i)->held = 0;
+        input_row *row = row_of(buffer, buffer->first + i);
+        row->held = 0;
+        memset(row->sizes, 0, buffer->config.slots * sizeof row->sizes[0]);
     }
     buffer->used_rows -= count;
 }
@@ -139,12 +141,12 @@ LS_TICK_CODE ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick
         return LS_FULL;
     }
     input_row *row = row_of(buffer, tick);
-    row->sizes[slot] = (uint16_t)size;
+    row->sizes[slot] = (uint16_t)(size + 1);
     events_of(buffer, row)[slot] = (uint8_t)events;
     if (size > 0) {
         memcpy(bytes_of(buffer, row, slot), bytes, size);
     }
-    row->held |= UINT32_C(1) << slot;
+    row->held++;
     buffer->used_rows = LS_MAX(buffer->used_rows, tick - buffer->first + 1);
     return LS_OK;
 }
@@ -152,7 +154,7 @@ LS_TICK_CODE ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick
 LS_TICK_CODE bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
 {
     LS_ASSERT(slot < buffer->config.slots);
-    return is_in_window(buffer, tick) && (row_of(buffer, tick)->held & (UINT32_C(1) << slot)) != 0;
+    return is_in_window(buffer, tick) && row_of(buffer, tick)->sizes[slot] != 0;
 }
 
 static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
@@ -162,7 +164,7 @@ static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint3
     input_row *row = row_of(buffer, tick);
     const uint8_t *bytes =
         buffer->config.input_bytes_max > 0 ? bytes_of(buffer, row, slot) : nothing;
-    return (ls_slot_input){bytes, row->sizes[slot], events_of(buffer, row)[slot]};
+    return (ls_slot_input){bytes, row->sizes[slot] - 1u, events_of(buffer, row)[slot]};
 }
 
 LS_TICK_CODE ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick,
@@ -179,8 +181,7 @@ LS_TICK_CODE ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_ti
                                             ls_slot_input slots[LS_PLAYERS_MAX])
 {
     uint32_t slot_count = buffer->config.slots;
-    uint32_t all = UINT32_MAX >> (LS_PLAYERS_MAX - slot_count);
-    if (!is_in_window(buffer, tick) || row_of(buffer, tick)->held != all) {
+    if (!is_in_window(buffer, tick) || row_of(buffer, tick)->held != slot_count) {
         return LS_NOT_FOUND;
     }
     for (uint32_t slot = 0; slot < slot_count; slot++) {

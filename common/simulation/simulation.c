@@ -70,6 +70,12 @@ static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
                            rules[i].value);
         }
     }
+    if (simulation->players_max * simulation->input_bytes_max > LS_INPUTS_BYTES_MAX) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "simulation '%s': players_max times input_bytes_max is at most %u, not %u",
+                       simulation->name, LS_INPUTS_BYTES_MAX,
+                       simulation->players_max * simulation->input_bytes_max);
+    }
     if (!is_rate(simulation->default_tick_rate, simulation->default_tick_rate_hz)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "simulation '%s': default_tick_rate %u/%u is no fraction in lowest terms "

@@ -9,8 +9,8 @@
 #define LOCKSTEP_COMMON_SIMULATION_SIMULATION_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/rate.h"
+#include "lockstep/common/base/slot_set.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/maths/fixed.h"
@@ -508,7 +508,7 @@ typedef struct ls_simulation {
     uint32_t default_tick_rate_hz;
     uint32_t default_players; /* 1 .. players_max */
     uint32_t players_max;     /* 1 .. LS_PLAYERS_MAX */
-    uint32_t input_bytes_max; /* 0 .. LS_INPUT_BYTES_MAX */
+    uint32_t input_bytes_max; /* 0 .. LS_INPUT_BYTES_MAX; times players_max LS_INPUTS_BYTES_MAX */
 
     const ls_param *params;
     uint32_t param_count; /* 0 .. LS_PARAMS_MAX */

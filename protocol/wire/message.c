@@ -20,6 +20,14 @@ static void count_field(ls_bit_stream *stream, uint32_t *value)
     ls_bits_uvar(stream, value, 0, UINT32_MAX);
 }
 
+/* As many words as the match has slots for. */
+static void slots_field(ls_bit_stream *stream, ls_slot_set *slots, uint32_t players)
+{
+    for (uint32_t i = 0; i == 0 || i < ls_slot_words(players); i++) {
+        u32_field(stream, &slots->words[i]);
+    }
+}
+
 static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
 {
     if (ls_bits_is_writing(stream)) {
@@ -160,12 +168,28 @@ static void ready_fields(ls_bit_stream *stream, ls_ready *ready)
     u64_field(stream, &ready->initial_hash);
 }
 
-static void start_fields(ls_bit_stream *stream, ls_start *start)
+static void names_fields(ls_bit_stream *stream, char (*names)[LS_PLAYER_NAME_BYTES_MAX],
+                         uint32_t players)
+{
+    for (uint32_t i = 0; i < LS_MIN(players, LS_NAMES_PER_MESSAGE); i++) {
+        ls_bits_text(stream, names[i], sizeof names[i]);
+    }
+}
+
+static void start_fields(ls_bit_stream *stream, ls_start *start, uint32_t players)
 {
     count_field(stream, &start->delay_us);
-    for (uint32_t slot = 0; slot < start->players; slot++) {
-        ls_bits_text(stream, start->names[slot], sizeof start->names[slot]);
+    names_fields(stream, start->names, players);
+}
+
+static void more_names_fields(ls_bit_stream *stream, ls_names *more, uint32_t players)
+{
+    ls_bits_uvar(stream, &more->first, LS_NAMES_PER_MESSAGE, LS_PLAYERS_MAX - 1);
+    if (more->first % LS_NAMES_PER_MESSAGE != 0 || more->first >= players) {
+        ls_bits_fail(stream);
+        return;
     }
+    names_fields(stream, more->names, players - more->first);
 }
 
 static void close_reason_fields(ls_bit_stream *stream, ls_close_reason *close_reason)
@@ -345,7 +369,7 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
 
 _Static_assert(LS_TICKS_PER_REQUEST == LS_TICK_PARTS_AHEAD, "what is asked for has room");
 
-static void join_fields(ls_bit_stream *stream, ls_join *join)
+static void join_fields(ls_bit_stream *stream, ls_join *join, uint32_t players)
 {
     ls_bits_u32(stream, &join->source, 2);
     u32_field(stream, &join->tick);
@@ -358,9 +382,7 @@ static void join_fields(ls_bit_stream *stream, ls_join *join)
     ls_bits_u32(stream, &join->blob, 8);
     count_field(stream, &join->blob_bytes);
     u64_field(stream, &join->blob_hash);
-    for (uint32_t slot = 0; slot < join->players; slot++) {
-        ls_bits_text(stream, join->names[slot], sizeof join->names[slot]);
-    }
+    names_fields(stream, join->names, players);
     if (join->source >= LS_JOIN_SOURCE_COUNT || join->chain_tick > join->tick) {
         ls_bits_fail(stream);
     }
@@ -397,14 +419,26 @@ static void chat_fields(ls_bit_stream *stream, ls_chat *chat)
     }
 }
 
-static void lobby_fields(ls_bit_stream *stream, ls_lobby *lobby)
+/* No lobby asks 32 players who are all ready for more: so many bits say that it asks nobody. */
+static void ready_slots_field(ls_bit_stream *stream, ls_session_lobby *lobby, uint32_t players)
 {
-    u32_field(stream, &lobby->here_mask);
-    u32_field(stream, &lobby->ready_mask);
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (lobby->here_mask >> slot & 1u) {
-            ls_bits_text(stream, lobby->names[slot], sizeof lobby->names[slot]);
-        }
+    uint32_t words = ls_slot_words(LS_MAX(players, 1));
+    ls_slot_set sent = lobby->ready;
+    if (lobby->asks_nobody) {
+        memset(sent.words, 0xff, sizeof sent.words);
+    }
+    slots_field(stream, &sent, players);
+    lobby->asks_nobody = ls_slot_set_count(sent) == words * 32;
+    lobby->ready = lobby->asks_nobody ? (ls_slot_set){{0}} : sent;
+}
+
+static void lobby_fields(ls_bit_stream *stream, ls_lobby *lobby, uint32_t players)
+{
+    slots_field(stream, &lobby->players.here, players);
+    ready_slots_field(stream, &lobby->players, players);
+    for (uint32_t slot = ls_slot_set_next(lobby->players.here, 0); slot < LS_NAMES_PER_MESSAGE;
+         slot = ls_slot_set_next(lobby->players.here, slot + 1)) {
+        ls_bits_text(stream, lobby->names[slot], sizeof lobby->names[slot]);
     }
 }
 
@@ -412,7 +446,7 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
     case LS_MESSAGE_JOIN:
-        join_fields(stream, &message->body.join);
+        join_fields(stream, &message->body.join, message->players);
         return;
     case LS_MESSAGE_JOINED:
         u32_field(stream, &message->body.joined.tick);
@@ -427,7 +461,7 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         ls_tick_part_fields(stream, &message->body.closed_tick);
         return;
     case LS_MESSAGE_RESUMING:
-        u32_field(stream, &message->body.resuming.slot_mask);
+        slots_field(stream, &message->body.resuming.slots, message->players);
         count_field(stream, &message->body.resuming.left_ms);
         return;
     case LS_MESSAGE_NOTICE:
@@ -443,7 +477,10 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         chat_fields(stream, &message->body.chat);
         return;
     case LS_MESSAGE_LOBBY:
-        lobby_fields(stream, &message->body.lobby);
+        lobby_fields(stream, &message->body.lobby, message->players);
+        return;
+    case LS_MESSAGE_NAMES:
+        more_names_fields(stream, &message->body.names, message->players);
         return;
     default:
         diagnosis_fields(stream, message);
@@ -463,7 +500,7 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         ready_fields(stream, &message->body.ready);
         return;
     case LS_MESSAGE_START:
-        start_fields(stream, &message->body.start);
+        start_fields(stream, &message->body.start, message->players);
         return;
     case LS_MESSAGE_REFUSE:
     case LS_MESSAGE_GOODBYE:
@@ -487,7 +524,7 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_WAITING:
         u32_field(stream, &message->body.waiting.tick);
-        u32_field(stream, &message->body.waiting.slot_mask);
+        slots_field(stream, &message->body.waiting.slots, message->players);
         count_field(stream, &message->body.waiting.waited_ms);
         return;
     case LS_MESSAGE_INPUT_DELAY:
@@ -522,11 +559,7 @@ ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, l
     ls_bits_u32(&stream, &kind, LS_MESSAGE_KIND_BITS);
     memset(out, 0, sizeof *out);
     out->kind = (ls_message_kind)kind;
-    if (kind == LS_MESSAGE_START) {
-        out->body.start.players = players;
-    } else if (kind == LS_MESSAGE_JOIN) {
-        out->body.join.players = players;
-    }
+    out->players = players;
     body_fields(&stream, out);
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
 }

@@ -67,6 +67,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_BLOB_PART = 36,
     LS_MESSAGE_BLOB_ACK = 37,
     LS_MESSAGE_LOBBY = 38,
+    LS_MESSAGE_NAMES = 39,
 } ls_message_kind;
 
 /* The claim of a client that comes back to a seat. */
@@ -106,9 +107,14 @@ typedef struct ls_ready {
 
 typedef struct ls_start {
     uint32_t delay_us; /* from sending until tick 0 closes */
-    uint32_t players;  /* not sent; both sides know it */
-    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+    char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX];
 } ls_start;
+
+/* NAMES: those that START, JOIN and LOBBY have no room for, before them. */
+typedef struct ls_names {
+    uint32_t first; /* slot, a multiple of LS_NAMES_PER_MESSAGE */
+    char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX];
+} ls_names;
 
 /* REFUSE and GOODBYE. */
 typedef struct ls_close_reason {
@@ -206,11 +212,13 @@ typedef struct ls_ticks_request {
 
 typedef struct ls_message {
     ls_message_kind kind;
+    uint32_t players; /* of the match: not sent, both sides know it; 0: not yet */
     union {
         ls_hello hello;
         ls_offer offer;
         ls_ready ready;
         ls_start start;
+        ls_names names;
         ls_close_reason close_reason;
         ls_hash_request hash_request;
         ls_hashes hashes;

@@ -111,7 +111,7 @@ typedef struct ls_finished {
 
 typedef struct ls_waiting {
     ls_tick tick;
-    uint32_t slot_mask;
+    ls_slot_set slots;
     uint32_t waited_ms;
 } ls_waiting;
 
@@ -132,17 +132,16 @@ typedef struct ls_join {
     uint64_t chain;      /* of the state hashes up to that one */
     uint64_t tick_chain; /* before `tick` */
     ls_tick next_close;
-    uint32_t next_close_us; /* from sending until then */
-    uint32_t blob;          /* its number, 0 .. 255 */
-    uint32_t blob_bytes;    /* 0: none */
-    uint64_t blob_hash;     /* XXH3-64 */
-    uint32_t players;       /* not sent; both sides know it */
-    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+    uint32_t next_close_us;                                     /* from sending until then */
+    uint32_t blob;                                              /* its number, 0 .. 255 */
+    uint32_t blob_bytes;                                        /* 0: none */
+    uint64_t blob_hash;                                         /* XXH3-64 */
+    char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX]; /* NAMES has the others */
 } ls_join;
 
 typedef struct ls_resuming {
-    uint32_t slot_mask; /* slots that the match waits for */
-    uint32_t left_ms;   /* how long, at most */
+    ls_slot_set slots; /* that the match waits for */
+    uint32_t left_ms;  /* how long, at most */
 } ls_resuming;
 
 /* NOTICE: what the host of a match says to those who play or watch it. */

@@ -15,7 +15,10 @@ enum {
 };
 
 enum {
-    LAG_FIELDS = 6 /* of the lag report; left out where they are 0 */
+    LAG_FIELDS = 6, /* of the lag report; left out where they are 0 */
+
+    GROUP_SLOTS = 8,    /* of a large match share a bit that says whether one of them changes */
+    UNGROUPED_MAX = 32, /* slots of a match without groups */
 };
 
 static void kind_bits(ls_bit_stream *stream, uint32_t kind)
@@ -265,15 +268,47 @@ bool ls_inputs_write_tick(ls_bit_stream *stream, const ls_slot_input *before,
     return keep_if_it_fits(stream, position);
 }
 
+/* Behind the last slot of the group that begins with this one; 0: none begins here. */
+static uint32_t group_end(uint32_t slot, uint32_t slot_count)
+{
+    bool is_first = slot_count > UNGROUPED_MAX && slot % GROUP_SLOTS == 0;
+    return is_first ? LS_MIN(slot + GROUP_SLOTS, slot_count) : 0;
+}
+
+static bool has_change(const ls_slot_input *before, const ls_slot_input *inputs, uint32_t slot,
+                       uint32_t end)
+{
+    while (slot < end && ls_slot_input_is_same(&before[slot], &inputs[slot])) {
+        slot++;
+    }
+    return slot < end;
+}
+
+static void write_changes(ls_bit_stream *stream, uint32_t slot_count, const ls_slot_input *before,
+                          const ls_slot_input *inputs)
+{
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        uint32_t end = group_end(slot, slot_count);
+        bool is_left_out = end > 0 && !has_change(before, inputs, slot, end);
+        if (end > 0) {
+            ls_bits_write_bit(stream, !is_left_out);
+        }
+        if (is_left_out) {
+            slot = end - 1;
+        } else {
+            write_change(stream, &before[slot], &inputs[slot]);
+        }
+    }
+}
+
 bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_slot_input *before,
                          const ls_slot_input *inputs)
 {
     size_t position = stream->position_bits;
     bool has_events = false;
-    bool has_changes = false;
+    bool has_changes = has_change(before, inputs, 0, slot_count);
     for (uint32_t slot = 0; slot < slot_count; slot++) {
         has_events = has_events || inputs[slot].events != 0;
-        has_changes = has_changes || !ls_slot_input_is_same(&before[slot], &inputs[slot]);
     }
     ls_bits_write_bit(stream, true);
     ls_bits_write_bit(stream, has_events);
@@ -282,8 +317,8 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
         ls_bits_u32(stream, &events, 2);
     }
     ls_bits_write_bit(stream, has_changes);
-    for (uint32_t slot = 0; has_changes && slot < slot_count; slot++) {
-        write_change(stream, &before[slot], &inputs[slot]);
+    if (has_changes) {
+        write_changes(stream, slot_count, before, inputs);
     }
     return keep_if_it_fits(stream, position);
 }
@@ -292,7 +327,8 @@ size_t ls_ticks_tick_bytes_max(uint32_t slot_count, uint32_t input_bytes_max)
 {
     /* Events are two bits; a change says that it is one, not empty and raw, and its size. */
     size_t slot_bits = 2 + 3 + uvar_bits(input_bytes_max) + (size_t)input_bytes_max * 8;
-    size_t bits = 3 + slot_count * slot_bits + 1; /* and the end mark */
+    size_t groups = slot_count > UNGROUPED_MAX ? slot_count / GROUP_SLOTS + 1 : 0;
+    size_t bits = 3 + groups + slot_count * slot_bits + 1; /* and the end mark */
     return (bits + 7) / 8;
 }
 
@@ -325,7 +361,12 @@ LS_TICK_CODE bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *curs
     }
     if (ls_bits_read_bit(stream)) {
         for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
-            (void)read_change(stream, cursor, slot);
+            uint32_t end = group_end(slot, cursor->slot_count);
+            if (end > 0 && !ls_bits_read_bit(stream)) {
+                slot = end - 1;
+            } else {
+                (void)read_change(stream, cursor, slot);
+            }
         }
     }
     return !stream->is_failed;

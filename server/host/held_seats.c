@@ -5,16 +5,11 @@ ls_held_seats ls_held_seats_of(const ls_match *match)
     ls_held_seats held = {.match_id = ls_match_config_of(match)->match_id};
     for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
         if (ls_match_slot_of(match, slot).peer != 0) {
-            held.slot_mask |= UINT32_C(1) << slot;
+            ls_slot_set_add(&held.slots, slot);
             ls_match_secret_of(match, slot, held.secrets[slot]);
         }
     }
     return held;
-}
-
-static bool is_of_player(const ls_held_seats *held, uint32_t slot)
-{
-    return (held->slot_mask >> slot & 1u) != 0;
 }
 
 ls_held_answer ls_held_seats_ask(const ls_held_seats *held, const ls_match *next,
@@ -28,7 +23,7 @@ ls_held_answer ls_held_seats_ask(const ls_held_seats *held, const ls_match *next
     }
     for (uint32_t i = ls_match_players(next); i-- > 0;) {
         bool is_free = ls_match_slot_of(next, i).peer == 0;
-        bool is_held = is_of_player(held, i);
+        bool is_held = ls_slot_set_has(&held->slots, i);
         if (is_free && is_held && is_back &&
             ls_secret_is_equal(held->secrets[i], hello->back.secret)) {
             *slot = i;

@@ -12,8 +12,8 @@ LS_C_BEGIN
 #define LS_HELD_SEATS_NS (UINT64_C(20) * 1000000000) /* from the opening of the next match on */
 
 typedef struct ls_held_seats {
-    uint64_t match_id;  /* of the match before; 0: no seat is held */
-    uint32_t slot_mask; /* of those who were there when it ended */
+    uint64_t match_id; /* of the match before; 0: no seat is held */
+    ls_slot_set slots; /* of those who were there when it ended */
     uint8_t secrets[LS_PLAYERS_MAX][LS_SECRET_BYTES];
 } ls_held_seats;
 

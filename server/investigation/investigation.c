@@ -11,11 +11,9 @@ static void hold_oldest(const ls_evidence_hold *hold)
 {
     ls_tick oldest = UINT32_MAX;
     for (uint32_t slot = 0; slot < LS_CASES_MAX; slot++) {
-        if (hold->open >> slot & 1) {
-            oldest = LS_MIN(oldest, hold->agreed[slot]);
-        }
+        oldest = hold->held[slot] > 0 ? LS_MIN(oldest, hold->held[slot] - 1) : oldest;
     }
-    if (hold->open != 0) {
+    if (oldest != UINT32_MAX) {
         ls_replay_window_hold(hold->window, oldest);
     } else {
         ls_replay_window_let_go(hold->window);
@@ -24,16 +22,15 @@ static void hold_oldest(const ls_evidence_hold *hold)
 
 static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick agreed)
 {
-    hold->open |= UINT64_C(1) << slot;
-    hold->agreed[slot] = agreed;
+    hold->held[slot] = agreed + 1;
     hold_oldest(hold);
 }
 
 /* A slot without a case is allowed. */
 static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
 {
-    if (hold->open >> slot & 1) {
-        hold->open &= ~(UINT64_C(1) << slot);
+    if (hold->held[slot] > 0) {
+        hold->held[slot] = 0;
         hold_oldest(hold);
     }
 }

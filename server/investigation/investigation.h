@@ -18,8 +18,7 @@
  * wanted, and the bundle holds it. */
 typedef struct ls_evidence_hold {
     const ls_replay_window *window; /* borrowed */
-    uint64_t open;                  /* bit s: slot s has a case */
-    ls_tick agreed[LS_CASES_MAX];   /* of those */
+    ls_tick held[LS_CASES_MAX];     /* of a slot with a case: its tick and 1; else 0 */
 } ls_evidence_hold;
 
 /* A state to come that both sides put aside when they get there, to see what differs in it where

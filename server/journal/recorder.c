@@ -233,10 +233,8 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
 static void describe_stall(const ls_match_event *event, ls_text *out)
 {
     ls_text_set(out, "for slot");
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (event->slot_mask >> slot & 1u) {
-            ls_text_add(out, " %" PRIu32, slot);
-        }
+    LS_EACH_SLOT (slot, event->slots) {
+        ls_text_add(out, " %" PRIu32, slot);
     }
     ls_text_add(out, ", since %" PRIu32 " ms", event->waited_ms);
 }

@@ -274,7 +274,7 @@ typedef struct restoring {
     ls_resume_report *report;
     bool has_snapshot; /* it begins at one; otherwise at state 0 */
     ls_journal_snapshot snapshot;
-    uint32_t in_band_mask;                /* before the tick that is read next */
+    ls_slot_set in_band;                  /* before the tick that is read next */
     ls_tick joined_ticks[LS_PLAYERS_MAX]; /* of who sits there last; NO_TICK: not told yet */
 } restoring;
 
@@ -301,9 +301,9 @@ static void restore_tick_events(restoring *work, const ls_tick_inputs *inputs)
 {
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         uint32_t events = inputs->slots[slot].events;
-        uint32_t bit = UINT32_C(1) << slot;
-        work->in_band_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
-        work->in_band_mask |= events & LS_EVENT_JOINED ? bit : 0;
+        if (events & (LS_EVENT_LEFT | LS_EVENT_JOINED)) {
+            ls_slot_set_put(&work->in_band, slot, (events & LS_EVENT_JOINED) != 0);
+        }
         bool is_first = work->joined_ticks[slot] == NO_TICK &&
                         inputs->tick >= work->resume->seats[slot].seated_tick;
         if (events & LS_EVENT_JOINED && is_first) {
@@ -329,7 +329,7 @@ static ls_status start_at_snapshot(restoring *work, const ls_tick_inputs *before
                                  .hash_chain_tick = snapshot->hash_chain_tick,
                                  .hash_chain = snapshot->hash_chain,
                                  .tick_chain = snapshot->tick_chain,
-                                 .in_band_mask = work->in_band_mask,
+                                 .in_band = work->in_band,
                                  .before = before};
         work->report->state_hashes++;
         status = ls_match_restore_start(work->match, &from, work->why);
@@ -383,7 +383,7 @@ static void restore_seats(restoring *work)
 {
     for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
         ls_resume_seat *seat = &work->resume->seats[slot];
-        bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
+        bool is_in_band = ls_slot_set_has(&work->in_band, slot);
         seat->generations.newest += is_in_band && seat->generations.newest == 0 ? 1 : 0;
         bool is_known = seat->generations.newest > 0;
         ls_restored_seat restored = {.name = seat->name,
@@ -452,7 +452,7 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
     }
     told.from_tick = work.has_snapshot ? work.snapshot.tick : 0;
     told.tick = resume->end_tick;
-    told.in_band_mask = work.in_band_mask;
+    told.in_band = work.in_band;
     *report = told;
     return LS_OK;
 }

@@ -32,7 +32,7 @@ typedef struct ls_resume_report {
     uint64_t cut_bytes;    /* at its end, which are written over */
     bool is_cut_at_gap;    /* ticks were missing there and no snapshot stood behind them: told.tick
                               is the first of them */
-    uint32_t in_band_mask; /* slots that were playing, as the simulation was told */
+    ls_slot_set in_band;   /* slots that were playing, as the simulation was told */
     ls_tick missing_tick;  /* ticks are missing before from_tick, the first of them; UINT32_MAX */
 } ls_resume_report;
 

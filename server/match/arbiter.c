@@ -176,11 +176,10 @@ static void count_slot(const ls_arbiter_slot *first, const ls_arbiter_slot *othe
 ls_root_vote ls_root_vote_count(const ls_arbiter *arbiter, ls_root_voters voters, uint32_t slot)
 {
     ls_root_vote vote = {.with_client = 1};
-    for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
-        uint32_t bit = 1u << i;
-        if (i != slot && (voters.in_play & bit)) {
-            count_slot(&arbiter->slots[slot], &arbiter->slots[i], (voters.finished & bit) != 0,
-                       &vote);
+    LS_EACH_SLOT (i, voters.in_play) {
+        if (i != slot) {
+            count_slot(&arbiter->slots[slot], &arbiter->slots[i],
+                       ls_slot_set_has(&voters.finished, i), &vote);
         }
     }
     return vote;

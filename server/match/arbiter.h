@@ -69,10 +69,10 @@ void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 
 /* ---- who is wrong: the votes of the clients that said their hash of a state ---- */
 
-/* The slots of those who have a say, as bits. */
+/* The slots of those who have a say. */
 typedef struct ls_root_voters {
-    uint32_t in_play;
-    uint32_t finished; /* of them: no later state of theirs will be compared */
+    ls_slot_set in_play;
+    ls_slot_set finished; /* of them: no later state of theirs will be compared */
 } ls_root_voters;
 
 typedef struct ls_root_vote {

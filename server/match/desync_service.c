@@ -275,12 +275,12 @@ static void blame_finding(ls_desync_finding *finding, uint32_t clients)
 static ls_root_voters voters_of(const ls_desync_service *desync)
 {
     const ls_seat_table *seats = desync->match->seats;
-    ls_root_voters voters = {0};
+    ls_root_voters voters = {{{0}}, {{0}}};
     for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
         bool is_asking = desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
         bool has_finished = seats->rows[slot].state == LS_SEAT_FINISHED && !is_asking;
-        voters.in_play |= (uint32_t)ls_seat_table_is_in_play(seats, slot) << slot;
-        voters.finished |= (uint32_t)has_finished << slot;
+        ls_slot_set_put(&voters.in_play, slot, ls_seat_table_is_in_play(seats, slot));
+        ls_slot_set_put(&voters.finished, slot, has_finished);
     }
     return voters;
 }

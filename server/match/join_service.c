@@ -139,7 +139,8 @@ static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
 {
     const ls_return *back = &joins->match->seats->rows[slot].back;
     ls_text how;
-    ls_join *join = ls_handover_begin_join(joins->match, back->match_id != 0 ? back->confirmed : 0);
+    ls_join *join = ls_handover_begin_join(joins->match, peer_of(joins, slot),
+                                           back->match_id != 0 ? back->confirmed : 0);
     ls_text_set(&how, "with the state that it has and %" PRIu32 " ticks",
                 joins->match->log->next - join->tick);
     send_join(joins, slot, join, how.bytes);
@@ -150,7 +151,8 @@ static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
 static void join_with_blob(ls_join_service *joins, uint32_t slot)
 {
     ls_text how;
-    ls_join *join = ls_handover_begin_join(joins->match, joins->match->log->next);
+    ls_join *join =
+        ls_handover_begin_join(joins->match, peer_of(joins, slot), joins->match->log->next);
     ls_handover_start(&joins->handover, peer_of(joins, slot), join,
                       joins->slots[slot].blobs++ % 256, &how);
     send_join(joins, slot, join, how.bytes);
@@ -181,7 +183,8 @@ static void join_with_rest(ls_join_service *joins, ls_handover *handover, uint32
 {
     ls_text how;
     const ls_seat_table *seats = joins->match->seats;
-    ls_join *join = ls_handover_begin_join(joins->match, seats->rows[slot].back.confirmed);
+    ls_join *join =
+        ls_handover_begin_join(joins->match, seats->peers[slot], seats->rows[slot].back.confirmed);
     ls_join held = *join;
     ls_handover_start(handover, seats->peers[slot], join, joins->slots[slot].blobs++ % 256, &how);
     ls_blob_sender_expect_held(ls_handover_find(handover, seats->peers[slot])->sender);

@@ -285,7 +285,7 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
     }
     status = ls_tick_log_restore(match->log, from, why);
     if (status == LS_OK) {
-        ls_seat_table_restore_in_band(match->seats, from->in_band_mask);
+        ls_seat_table_restore_in_band(match->seats, from->in_band);
         match->sent.end = match->log->next;
     }
     return status;

@@ -167,7 +167,7 @@ typedef enum ls_match_event_kind {
     LS_MATCH_STARTED,
     LS_MATCH_RESUMED, /* tick: the next that is closed; text: how many are back, what was recovered
                        */
-    LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
+    LS_MATCH_STALLED, /* rule wait: slots, tick, waited_ms */
     LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash, clients */
     /* slot, tick: what differs is known, and looking for the rest takes longer; see
      * ls_match_desync_of. LS_MATCH_DESYNC_CAUSE follows. Left out where that is quick. */
@@ -203,7 +203,7 @@ typedef struct ls_match_event {
     ls_status status;
     /* A newcomer: READY makes it a player; when it LEFT before, it is as if it had not come. */
     bool was_coming;
-    uint32_t slot_mask;
+    ls_slot_set slots;
     uint32_t waited_ms;
     uint32_t number;
     uint64_t server_hash;
@@ -423,7 +423,7 @@ typedef struct ls_match_restore {
     ls_tick hash_chain_tick;      /* newest hashed state up to `tick` */
     uint64_t hash_chain;          /* up to there */
     uint64_t tick_chain;          /* before `tick` */
-    uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
+    ls_slot_set in_band;          /* slots that the state was told JOINED of, and not LEFT since */
     const ls_tick_inputs *before; /* of tick - 1: a client that has only got as far as `tick` can be
                                    * sent what follows; NULL: not known */
 } ls_match_restore;

@@ -537,12 +537,16 @@ static void begin_lag(ls_match *match, uint32_t slot)
 static void start(ls_match *match)
 {
     uint64_t delay_ns = ls_tick_closer_schedule(match->closer);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats->rows[slot].state == LS_SEAT_READY) {
+            ls_seat_table_send_names(match->seats, match->seats->peers[slot]);
+        }
+    }
     ls_start *start = &ls_outbox_message(match->outbox, LS_MESSAGE_START)->body.start;
     memset(start, 0, sizeof *start);
     start->delay_us = (uint32_t)(delay_ns / LS_NS_PER_US);
-    start->players = match->config.sim.players;
-    for (uint32_t slot = 0; slot < start->players; slot++) {
-        memcpy(start->names[slot], match->seats->rows[slot].player.name, sizeof start->names[slot]);
+    ls_seat_table_names(match->seats, 0, start->names);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (match->seats->rows[slot].state == LS_SEAT_READY) {
             match->links[slot].peer.downlink.is_losing = true; /* until the client knows better */
             begin_lag(match, slot);
@@ -594,12 +598,13 @@ static void let_slowest_go(ls_match *match, bool is_anybody_waiting)
 /* In the order in which they came: a player that comes again waits behind those that wait. */
 static bool begin_waiting(ls_match *match)
 {
-    uint32_t tried = 0;
+    ls_slot_set tried = {{0}};
     bool is_anybody_waiting = false;
     for (;;) {
         uint32_t first = MATCH_NO_SLOT;
         for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-            bool is_due = match->seats->rows[slot].state == LS_SEAT_READY && !(tried >> slot & 1u);
+            bool is_due =
+                match->seats->rows[slot].state == LS_SEAT_READY && !ls_slot_set_has(&tried, slot);
             bool is_earlier = first == MATCH_NO_SLOT || match->links[slot].peer.progress_ns <
                                                             match->links[first].peer.progress_ns;
             first = is_due && is_earlier ? slot : first;
@@ -607,7 +612,7 @@ static bool begin_waiting(ls_match *match)
         if (first == MATCH_NO_SLOT) {
             return is_anybody_waiting;
         }
-        tried |= UINT32_C(1) << first;
+        ls_slot_set_add(&tried, first);
         ls_conduct_begin_joining(match, first);
         is_anybody_waiting = is_anybody_waiting || match->seats->rows[first].state == LS_SEAT_READY;
     }
@@ -634,15 +639,6 @@ static void advance_joining(ls_match *match)
 
 /* ---- ticks ---- */
 
-static uint32_t lowest_bit(uint32_t mask)
-{
-    uint32_t bit = 0;
-    while ((mask >> bit & 1u) == 0) {
-        bit++;
-    }
-    return bit;
-}
-
 /* The host reads of a player who holds up the match under that player's name alone, and of its own
  * server once. */
 static bool is_known_to_host(const ls_match *match, const ls_closing *closing, uint32_t of_slot,
@@ -650,7 +646,7 @@ static bool is_known_to_host(const ls_match *match, const ls_closing *closing, u
 {
     bool is_known = cause == LS_LAG_PLAYER;
     for (uint32_t slot = 0; slot < match->config.sim.players && cause == LS_LAG_SERVER; slot++) {
-        bool plays = (closing->slots >> slot & 1u) != 0 && slot != of_slot;
+        bool plays = ls_slot_set_has(&closing->slots, slot) && slot != of_slot;
         is_known = is_known || (plays && match->links[slot].figures.lag.said.cause == cause);
     }
     return is_known;
@@ -673,23 +669,23 @@ static void say_lag(const ls_match *match, const ls_closing *closing, ls_player_
 static void count_lag(ls_match *match, const ls_closing *closing)
 {
     uint32_t interval = match->config.hash_interval_ticks;
-    uint32_t waited_slot = closing->waited_slots != 0 ? lowest_bit(closing->waited_slots) : 0;
+    uint32_t waited_slot = ls_slot_set_next(closing->waited_slots, 0) % LS_PLAYERS_MAX;
     bool is_quiet = (closing->waited_ticks | closing->overdue_ticks) == 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_player_link *link = &match->links[slot];
-        bool was_waited_for = (closing->waited_slots >> slot & 1u) != 0;
-        if ((closing->slots >> slot & 1u) == 0) {
+        bool was_waited_for = ls_slot_set_has(&closing->waited_slots, slot);
+        if (!ls_slot_set_has(&closing->slots, slot)) {
             ls_lag_meter_add_outage(&link->figures.lag.meter, closing->overdue_ticks);
             continue;
         }
-        if (is_quiet && (closing->late_slots >> slot & 1u) == 0 &&
+        if (is_quiet && !ls_slot_set_has(&closing->late_slots, slot) &&
             link->unstepped_ticks < LS_LAG_BACKLOG_TICKS &&
             ls_lag_meter_add_quiet_tick(&link->figures.lag.meter, closing->was_behind,
                                         closing->uneven_ns)) {
             continue;
         }
         ls_lag_tick tick = {.tick = match->log->next - 1,
-                            .is_late = (closing->late_slots >> slot & 1u) != 0,
+                            .is_late = ls_slot_set_has(&closing->late_slots, slot),
                             /* Ticks that are stepped and not in the chain yet are no backlog. */
                             .backlog = link->unstepped_ticks > interval - 1
                                            ? link->unstepped_ticks - interval + 1
@@ -715,16 +711,14 @@ void ls_conduct_close_due(ls_match *match)
     ls_closing_kind kind;
     while ((kind = ls_tick_closer_next(match->closer, &closing)) != LS_CLOSING_NOTHING) {
         if (kind == LS_CLOSING_TICK) {
-            bool is_late = (closing.late_slots | closing.waited_ticks) != 0;
+            bool is_late = closing.waited_ticks != 0 || !ls_slot_set_is_empty(closing.late_slots);
             match->sent.easy_ns = is_late ? match->now_ns + LS_SEND_EASY_NS : match->sent.easy_ns;
             count_lag(match, &closing);
             continue;
         }
-        for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-            if (closing.slots >> slot & 1u) {
-                ls_conduct_lose(match, slot, LS_TIMED_OUT,
-                                "no input arrived within the longest wait of the rule 'wait'");
-            }
+        LS_EACH_SLOT (slot, closing.slots) {
+            ls_conduct_lose(match, slot, LS_TIMED_OUT,
+                            "no input arrived within the longest wait of the rule 'wait'");
         }
     }
 }
@@ -832,11 +826,10 @@ void ls_conduct_repeat_tick(ls_match *match, const ls_tick_inputs *inputs)
 
 static void resume_gameplay(ls_match *match)
 {
-    uint32_t waited_mask = ls_resume_vote_waited_mask(match->vote);
+    ls_slot_set waited = ls_resume_vote_waited(match->vote);
     ls_match_event *event =
         ls_outbox_push_event(match->outbox, LS_MATCH_RESUMED, 0, match->log->next);
-    ls_resume_vote_describe(match->vote, ls_seat_table_resume(match->seats, waited_mask),
-                            &event->text);
+    ls_resume_vote_describe(match->vote, ls_seat_table_resume(match->seats, waited), &event->text);
     match->state = LS_MATCH_RUNNING;
     ls_tick_closer_schedule(match->closer);
     advance_joining(match);

@@ -1,6 +1,7 @@
 #include "lockstep/server/match/match_config.h"
 
 #include "lockstep/protocol/blob/blob_sender.h"
+#include "lockstep/server/match/state_handover.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static const ls_setting_row rows[] = {
      .initial = UINT32_C(1) << 20, .flag = "join-rate", .unit = 1000, .argument = "KB/S",
      .group = NETWORK, .help = "Send the state to somebody who joins at most so fast"},
     {LS_SETTING_IS_U32, FIELD(ready_ms), .min = 100, .max = 10000, .initial = 2000},
-    {LS_SETTING_IS_U32, FIELD(joiners_max), .max = LS_PLAYERS_MAX, .initial = 4},
+    {LS_SETTING_IS_U32, FIELD(joiners_max), .max = LS_HANDOVER_STREAMS_MAX, .initial = 4},
     {LS_SETTING_IS_WORD, FIELD(send_rate), RECORDED(send_rate), .words = rate_words,
      .initial = LS_SEND_AUTO, .flag = "send-rate", .argument = "auto|half|tick|double|saving",
      .group = NETWORK,

@@ -124,7 +124,7 @@ static ls_status receive_goodbye(ls_match *match, uint32_t slot, const ls_close_
 static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_message *message = &match->incoming.message;
-    ls_status status = ls_message_read(bytes, size, 0, message);
+    ls_status status = ls_message_read(bytes, size, match->config.sim.players, message);
     if (status != LS_OK) {
         return status;
     }

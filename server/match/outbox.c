@@ -20,6 +20,7 @@ ls_status ls_outbox_create(const ls_packet_sink *sink, uint32_t players,
     }
     outbox->sink = *sink;
     outbox->allocator = allocator;
+    outbox->message.players = players;
     outbox->packed_capacity = PACKED_BYTES + players * PACKED_BYTES_OF_PLAYER;
     outbox->packed = ls_allocate(allocator, outbox->packed_capacity);
     *out = outbox;

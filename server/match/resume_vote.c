@@ -17,14 +17,14 @@ enum {
 struct ls_resume_vote {
     const ls_match *match;
 
-    uint64_t until_ns;    /* players are waited for */
-    uint64_t told_ns;     /* when RESUMING last went out */
-    uint32_t waited_mask; /* slots that played */
-    uint32_t recovered;   /* ticks that came from clients */
+    uint64_t until_ns;  /* players are waited for */
+    uint64_t told_ns;   /* when RESUMING last went out */
+    ls_slot_set waited; /* slots that played */
+    uint32_t recovered; /* ticks that came from clients */
 
     /* Asking clients for the ticks that the journal does not have. */
     bool is_asking;
-    uint32_t asked_mask;                /* slots that have been asked */
+    ls_slot_set asked;                  /* slots that have been asked */
     uint8_t asked_anew[LS_PLAYERS_MAX]; /* how often, since they had lost their link meanwhile */
     uint32_t asked_slot;                /* which one is asked now; MATCH_NO_SLOT */
     ls_tick asked_end;                  /* behind the last tick of the newest request */
@@ -69,33 +69,33 @@ void ls_resume_vote_destroy(ls_resume_vote *vote)
     }
 }
 
-void ls_resume_vote_begin(ls_resume_vote *vote, uint32_t waited_mask)
+void ls_resume_vote_begin(ls_resume_vote *vote, ls_slot_set waited)
 {
     vote->until_ns = vote->match->now_ns + vote->match->config.resume_wait_ms * LS_NS_PER_MS;
-    vote->waited_mask = waited_mask;
+    vote->waited = waited;
     vote->proven_end = vote->match->log->next;
 }
 
-uint32_t ls_resume_vote_waited_mask(const ls_resume_vote *vote)
+ls_slot_set ls_resume_vote_waited(const ls_resume_vote *vote)
 {
-    return vote->waited_mask;
+    return vote->waited;
 }
 
 /* ---- who is back ---- */
 
-static uint32_t missing_mask(const ls_resume_vote *vote)
+static ls_slot_set missing_slots(const ls_resume_vote *vote)
 {
-    uint32_t mask = 0;
-    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
+    ls_slot_set missing = vote->waited;
+    LS_EACH_SLOT (slot, vote->waited) {
         bool is_ready = vote->match->seats->rows[slot].state == LS_SEAT_READY;
-        mask |= is_ready ? 0 : UINT32_C(1) << slot;
+        ls_slot_set_put(&missing, slot, !is_ready);
     }
-    return mask & vote->waited_mask;
+    return missing;
 }
 
 static bool is_waiting(const ls_resume_vote *vote)
 {
-    return missing_mask(vote) != 0 && vote->match->now_ns < vote->until_ns;
+    return !ls_slot_set_is_empty(missing_slots(vote)) && vote->match->now_ns < vote->until_ns;
 }
 
 void ls_resume_vote_renotify(ls_resume_vote *vote)
@@ -108,8 +108,8 @@ static void notify(ls_resume_vote *vote)
     uint64_t now_ns = vote->match->now_ns;
     uint64_t left_ns = vote->until_ns > now_ns ? vote->until_ns - now_ns : 0;
     vote->told_ns = now_ns;
-    ls_outbox_message(vote->match->outbox, LS_MESSAGE_RESUMING)->body.resuming = (ls_resuming){
-        .slot_mask = missing_mask(vote), .left_ms = (uint32_t)(left_ns / LS_NS_PER_MS)};
+    ls_outbox_message(vote->match->outbox, LS_MESSAGE_RESUMING)->body.resuming =
+        (ls_resuming){.slots = missing_slots(vote), .left_ms = (uint32_t)(left_ns / LS_NS_PER_MS)};
     for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
         if (vote->match->seats->rows[slot].state == LS_SEAT_READY) {
             ls_outbox_send(vote->match->outbox, vote->match->seats->peers[slot]);
@@ -143,7 +143,7 @@ static uint32_t furthest(const ls_resume_vote *vote)
     uint32_t players = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? 0 : vote->match->config.sim.players;
     for (uint32_t slot = 0; slot < players; slot++) {
         const ls_return *claim = claim_of(vote, slot);
-        bool is_asked = (vote->asked_mask >> slot & 1u) != 0;
+        bool is_asked = ls_slot_set_has(&vote->asked, slot);
         if (claim && !is_asked && claim->confirmed > end && is_possible(claim, next)) {
             best = slot;
             end = claim->confirmed;
@@ -204,7 +204,7 @@ static bool ask_next(ls_resume_vote *vote)
         return false;
     }
     vote->support[slot] = 0; /* this is the last time */
-    vote->asked_mask |= UINT32_C(1) << slot;
+    ls_slot_set_add(&vote->asked, slot);
     vote->next = vote->match->log->next;
     vote->chain = ls_tick_log_chain(vote->match->log, vote->next);
     vote->part = 0;
@@ -322,7 +322,7 @@ ls_status ls_resume_vote_receive_part(ls_resume_vote *vote, uint32_t slot, const
                                       ls_peer_link *link, ls_tick_cursor *cursor)
 {
     if (vote->match->state != LS_MATCH_RESUMING || vote->asked_slot != slot) {
-        bool was_asked = (vote->asked_mask >> slot & 1u) != 0;
+        bool was_asked = ls_slot_set_has(&vote->asked, slot);
         return was_asked ? LS_STALE : LS_MISBEHAVED;
     }
     ls_status status = add_part(vote, part, cursor);
@@ -359,15 +359,14 @@ bool ls_resume_vote_next_tick(ls_resume_vote *vote, ls_slot_input slots[LS_PLAYE
 /* A player who comes back can be asked again, though not for ever. */
 void ls_resume_vote_leave(ls_resume_vote *vote, uint32_t slot, bool is_kept)
 {
-    uint32_t bit = UINT32_C(1) << slot;
     if (vote->asked_slot == slot) {
         vote->asked_slot = MATCH_NO_SLOT;
     }
     if (!is_kept) {
-        vote->waited_mask &= ~bit;
-    } else if ((vote->asked_mask & bit) && vote->asked_anew[slot] < ASKED_ANEW_MAX) {
+        ls_slot_set_remove(&vote->waited, slot);
+    } else if (ls_slot_set_has(&vote->asked, slot) && vote->asked_anew[slot] < ASKED_ANEW_MAX) {
         vote->asked_anew[slot]++;
-        vote->asked_mask &= ~bit;
+        ls_slot_set_remove(&vote->asked, slot);
         vote->support[slot] = 0;
     }
 }
@@ -388,10 +387,7 @@ static uint32_t lost_ticks(const ls_resume_vote *vote)
 
 void ls_resume_vote_describe(const ls_resume_vote *vote, uint32_t back, ls_text *text)
 {
-    uint32_t players = 0;
-    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
-        players += vote->waited_mask >> slot & 1u;
-    }
+    uint32_t players = ls_slot_set_count(vote->waited);
     ls_text_set(text,
                 "%" PRIu32 " of %" PRIu32 " players are back, %" PRIu32
                 " ticks that the journal had not came from them",

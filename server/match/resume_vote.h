@@ -13,8 +13,8 @@ ls_status ls_resume_vote_create(const ls_match *match, ls_resume_vote **out);
 void ls_resume_vote_destroy(ls_resume_vote *vote);
 
 /* The players of these slots are waited for from now on. */
-void ls_resume_vote_begin(ls_resume_vote *vote, uint32_t waited_mask);
-uint32_t ls_resume_vote_waited_mask(const ls_resume_vote *vote);
+void ls_resume_vote_begin(ls_resume_vote *vote, ls_slot_set waited);
+ls_slot_set ls_resume_vote_waited(const ls_resume_vote *vote);
 
 /* The players who are there have changed: all of them are told anew. */
 void ls_resume_vote_renotify(ls_resume_vote *vote);

@@ -109,6 +109,26 @@ void ls_seat_table_send_all(const ls_seat_table *table)
     }
 }
 
+void ls_seat_table_names(const ls_seat_table *table, uint32_t first,
+                         char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX])
+{
+    for (uint32_t i = 0; i < LS_NAMES_PER_MESSAGE; i++) {
+        bool is_slot = first + i < table->count;
+        ls_name_copy(names[i], sizeof names[i], is_slot ? table->rows[first + i].player.name : "");
+    }
+}
+
+void ls_seat_table_send_names(const ls_seat_table *table, ls_peer_id peer)
+{
+    for (uint32_t first = LS_NAMES_PER_MESSAGE; first < table->count;
+         first += LS_NAMES_PER_MESSAGE) {
+        ls_names *more = &ls_outbox_message(table->match->outbox, LS_MESSAGE_NAMES)->body.names;
+        more->first = first;
+        ls_seat_table_names(table, first, more->names);
+        ls_outbox_send(table->match->outbox, peer);
+    }
+}
+
 /* ---- whose seat it is ---- */
 
 void ls_seat_generations_next(ls_seat_generations *generations)
@@ -482,10 +502,10 @@ void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t eve
 
 /* ---- going on after a restart ---- */
 
-void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask)
+void ls_seat_table_restore_in_band(ls_seat_table *table, ls_slot_set in_band)
 {
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        set_in_band(&table->rows[slot], (in_band_mask >> slot & 1u) != 0);
+        set_in_band(&table->rows[slot], ls_slot_set_has(&in_band, slot));
     }
 }
 
@@ -521,9 +541,9 @@ static void keep(ls_seat_row *seat)
     seat->player.left_status = LS_DISCONNECTED;
 }
 
-uint32_t ls_seat_table_await_players(ls_seat_table *table, bool is_known)
+ls_slot_set ls_seat_table_await_players(ls_seat_table *table, bool is_known)
 {
-    uint32_t waited_mask = 0;
+    ls_slot_set waited = {{0}};
     bool is_before_tick_0 = table->match->log->next == 0; /* which seats them in band */
     for (uint32_t slot = 0; slot < table->count; slot++) {
         ls_seat_row *seat = &table->rows[slot];
@@ -535,18 +555,18 @@ uint32_t ls_seat_table_await_players(ls_seat_table *table, bool is_known)
         }
         bool is_waited_for =
             !is_known || seat->is_in_band || (is_before_tick_0 && seat->state == LS_SEAT_KEPT);
-        waited_mask |= is_waited_for ? UINT32_C(1) << slot : 0;
+        ls_slot_set_put(&waited, slot, is_waited_for);
     }
-    return waited_mask;
+    return waited;
 }
 
-uint32_t ls_seat_table_resume(ls_seat_table *table, uint32_t waited_mask)
+uint32_t ls_seat_table_resume(ls_seat_table *table, ls_slot_set waited)
 {
     uint32_t back = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
         ls_seat_row *seat = &table->rows[slot];
         bool is_ready = seat->state == LS_SEAT_READY;
-        back += is_ready && (waited_mask >> slot & 1u) != 0 ? 1 : 0;
+        back += is_ready && ls_slot_set_has(&waited, slot) ? 1 : 0;
         if (!is_ready || seat->back.match_id == 0) {
             leave_band(seat);
         }

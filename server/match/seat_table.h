@@ -131,6 +131,13 @@ void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_sl
 /* Sends the outgoing message to every player in play. */
 void ls_seat_table_send_all(const ls_seat_table *table);
 
+/* The names of the players from slot `first` on, for a message; "" behind the last one. */
+void ls_seat_table_names(const ls_seat_table *table, uint32_t first,
+                         char names[LS_NAMES_PER_MESSAGE][LS_PLAYER_NAME_BYTES_MAX]);
+
+/* Sends a peer the names that its next START, JOIN or LOBBY leaves out. */
+void ls_seat_table_send_names(const ls_seat_table *table, ls_peer_id peer);
+
 /* ---- coming ---- */
 
 /* Whether the name of a player looks like this, but for the one of a slot; a player who has left
@@ -180,17 +187,17 @@ void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t eve
 
 /* ---- going on after a restart; see match.h ---- */
 
-void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask);
+void ls_seat_table_restore_in_band(ls_seat_table *table, ls_slot_set in_band);
 void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const ls_restored_seat *from);
 void ls_seat_table_restore_generations(ls_seat_table *table,
                                        const ls_seat_generations generations[LS_PLAYERS_MAX]);
 
 /* The seats of those who played are kept; returns the slots that are waited for. `is_known`: the
  * journal said who played. */
-uint32_t ls_seat_table_await_players(ls_seat_table *table, bool is_known);
+ls_slot_set ls_seat_table_await_players(ls_seat_table *table, bool is_known);
 
-/* The match goes on with the players who are READY; counts those of `waited_mask`. */
-uint32_t ls_seat_table_resume(ls_seat_table *table, uint32_t waited_mask);
+/* The match goes on with the players who are READY; counts those of `waited`. */
+uint32_t ls_seat_table_resume(ls_seat_table *table, ls_slot_set waited);
 
 void ls_seat_table_prefetch(const ls_seat_table *table);
 

@@ -357,10 +357,10 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
 /* ---- JOIN ---- */
 
 /* Spectators see everything late, and so is what they are told of the match's time. */
-static ls_join *begin_join(ls_spectators *spectators, ls_tick tick)
+static ls_join *begin_join(ls_spectators *spectators, ls_peer_id peer, ls_tick tick)
 {
     const ls_match *match = spectators->match;
-    ls_join *join = ls_handover_begin_join(match, tick);
+    ls_join *join = ls_handover_begin_join(match, peer, tick);
     ls_tick end = shown_end(spectators);
     join->next_close = LS_MAX(tick, end);
     uint64_t later_ns = (join->next_close - end) * match->dt_ns;
@@ -416,7 +416,7 @@ static bool is_held(const ls_spectators *spectators, const ls_spectator *spectat
 
 static void join_held(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
 {
-    (void)begin_join(spectators, tick);
+    (void)begin_join(spectators, spectator->peer, tick);
     send_join(spectators, spectator, tick, false, "with the state that it has");
 }
 
@@ -424,8 +424,8 @@ static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
 {
     ls_tick tick = spectators->states.handover.in_blob.tick;
     ls_text how;
-    ls_handover_start(&spectators->states.handover, spectator->peer, begin_join(spectators, tick),
-                      0, &how);
+    ls_handover_start(&spectators->states.handover, spectator->peer,
+                      begin_join(spectators, spectator->peer, tick), 0, &how);
     spectator->state_ns = spectators->match->now_ns;
     spectator->waiting_ns = 0;
     send_join(spectators, spectator, tick, true, how.bytes);

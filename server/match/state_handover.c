@@ -31,7 +31,7 @@ static ls_status make_room(ls_handover *handover, size_t bytes)
 void ls_handover_init(ls_handover *handover, const ls_match *match,
                       const ls_handover_config *config, size_t bytes)
 {
-    LS_ASSERT(config->streams >= 1 && config->streams <= LS_PLAYERS_MAX);
+    LS_ASSERT(config->streams >= 1 && config->streams <= LS_HANDOVER_STREAMS_MAX);
     *handover = (ls_handover){.match = match,
                               .config = *config,
                               .stream_count = bytes > LS_BLOB_BYTES_MAX ? 0 : config->streams};
@@ -252,8 +252,9 @@ ls_offer *ls_handover_begin_offer(const ls_match *match)
     return offer;
 }
 
-ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick)
+ls_join *ls_handover_begin_join(const ls_match *match, ls_peer_id peer, ls_tick tick)
 {
+    ls_seat_table_send_names(match->seats, peer);
     ls_join *join = &ls_outbox_message(match->outbox, LS_MESSAGE_JOIN)->body.join;
     uint64_t next_close_ns = match->log->next_due_ns;
     memset(join, 0, sizeof *join);
@@ -264,10 +265,7 @@ ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick)
     if (next_close_ns > match->now_ns) {
         join->next_close_us = (uint32_t)((next_close_ns - match->now_ns) / LS_NS_PER_US);
     }
-    join->players = match->config.sim.players;
-    for (uint32_t slot = 0; slot < join->players; slot++) {
-        memcpy(join->names[slot], match->seats->rows[slot].player.name, sizeof join->names[slot]);
-    }
+    ls_seat_table_names(match->seats, 0, join->names);
     return join;
 }
 

@@ -59,6 +59,8 @@ static inline const char *ls_handover_refusal(ls_status status)
  * up. */
 uint64_t ls_handover_bytes_max(uint32_t blob_bytes);
 
+#define LS_HANDOVER_STREAMS_MAX 32u /* of them at once; the others wait */
+
 /* A blob on its way to a peer. */
 typedef struct ls_handover_stream {
     ls_blob_sender *sender; /* NULL: the stream is free, and was not prepared */
@@ -67,7 +69,7 @@ typedef struct ls_handover_stream {
 } ls_handover_stream;
 
 typedef struct ls_handover_config {
-    uint32_t streams;        /* 1 .. LS_PLAYERS_MAX */
+    uint32_t streams;        /* 1 .. LS_HANDOVER_STREAMS_MAX */
     uint32_t burst_packets;  /* that a stream sends at a time */
     uint32_t kept_bytes_max; /* a blob of so many bytes is kept while nobody is sent it */
 } ls_handover_config;
@@ -80,7 +82,7 @@ typedef struct ls_handover {
     uint32_t busy_count;    /* streams that are not free */
     uint64_t kept_until_ns; /* a player that lost its link may come back for the rest of the blob */
     ls_state_copy in_blob;  /* the state that it holds, or leads to; size 0: none */
-    ls_handover_stream streams[LS_PLAYERS_MAX];
+    ls_handover_stream streams[LS_HANDOVER_STREAMS_MAX];
 } ls_handover;
 
 /* States have so many bytes, 0: it is not known. Takes no memory. */
@@ -129,8 +131,8 @@ void ls_handover_send(ls_handover *handover, ls_handover_stream *stream, ls_send
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
 ls_offer *ls_handover_begin_offer(const ls_match *match);
 
-/* Makes the outgoing message a JOIN with the state that the peer has at `tick`. */
-ls_join *ls_handover_begin_join(const ls_match *match, ls_tick tick);
+/* Makes the outgoing message a JOIN of this peer with the state that it has at `tick`. */
+ls_join *ls_handover_begin_join(const ls_match *match, ls_peer_id peer, ls_tick tick);
 
 /* Tells a peer that the match has ended. */
 void ls_handover_send_end(const ls_match *match, ls_peer_id peer);

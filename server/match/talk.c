@@ -58,40 +58,48 @@ ls_status ls_talk_receive_chat(ls_talk *talk, const ls_match *match, uint32_t sl
 
 /* ---- the lobby ---- */
 
-static uint32_t here_mask(const ls_match *match)
+static ls_slot_set players_here(const ls_match *match)
 {
-    uint32_t mask = 0;
+    ls_slot_set here = {{0}};
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        mask |= match->seats->rows[slot].state == LS_SEAT_READY ? UINT32_C(1) << slot : 0;
+        ls_slot_set_put(&here, slot, match->seats->rows[slot].state == LS_SEAT_READY);
     }
-    return mask;
+    return here;
 }
 
 static void begin_lobby(const ls_talk *talk, const ls_match *match)
 {
     ls_lobby *lobby = &ls_outbox_message(match->outbox, LS_MESSAGE_LOBBY)->body.lobby;
-    lobby->here_mask = here_mask(match);
-    lobby->ready_mask =
-        match->config.has_lobby ? talk->ready_mask & lobby->here_mask : LS_LOBBY_ASKS_NOBODY;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        ls_name_copy(lobby->names[slot], sizeof lobby->names[slot],
-                     match->seats->rows[slot].player.name);
+    lobby->players.here = players_here(match);
+    lobby->players.ready = ls_slot_set_common(talk->ready, lobby->players.here);
+    lobby->players.asks_nobody = !match->config.has_lobby;
+    ls_seat_table_names(match->seats, 0, lobby->names);
+}
+
+static void send_new_names(ls_talk *talk, const ls_match *match)
+{
+    for (uint32_t slot = 0; talk->has_newcomer && slot < match->config.sim.players; slot++) {
+        if (hears(match, slot)) {
+            ls_seat_table_send_names(match->seats, match->seats->peers[slot]);
+        }
     }
+    talk->has_newcomer = false;
 }
 
 ls_status ls_talk_receive_lobby(ls_talk *talk, const ls_match *match, uint32_t slot,
                                 const ls_lobby *lobby)
 {
-    uint32_t own = UINT32_C(1) << slot;
-    if ((lobby->ready_mask & ~own) != 0 || lobby->here_mask != 0) {
+    ls_slot_set others = lobby->players.ready;
+    ls_slot_set_remove(&others, slot);
+    if (!ls_slot_set_is_empty(others) || !ls_slot_set_is_empty(lobby->players.here)) {
         return LS_MALFORMED;
     }
     if (!match->config.has_lobby || !hears(match, slot)) {
         return LS_MISBEHAVED;
     }
-    uint32_t before = talk->ready_mask;
-    talk->ready_mask = (before & ~own) | lobby->ready_mask;
-    talk->is_changed = talk->is_changed || talk->ready_mask != before;
+    bool is_ready = ls_slot_set_has(&lobby->players.ready, slot);
+    talk->is_changed = talk->is_changed || is_ready != ls_slot_set_has(&talk->ready, slot);
+    ls_slot_set_put(&talk->ready, slot, is_ready);
     return LS_OK;
 }
 
@@ -99,6 +107,8 @@ void ls_talk_come(ls_talk *talk, const ls_match *match, uint32_t slot)
 {
     if (match->state == LS_MATCH_LOBBY) {
         talk->is_changed = true;
+        talk->has_newcomer = true;
+        ls_seat_table_send_names(match->seats, match->seats->peers[slot]);
         begin_lobby(talk, match);
         ls_outbox_send(match->outbox, match->seats->peers[slot]);
     }
@@ -106,7 +116,7 @@ void ls_talk_come(ls_talk *talk, const ls_match *match, uint32_t slot)
 
 void ls_talk_leave(ls_talk *talk, uint32_t slot)
 {
-    talk->ready_mask &= ~(UINT32_C(1) << slot);
+    ls_slot_set_remove(&talk->ready, slot);
     talk->is_changed = true;
 }
 
@@ -121,6 +131,7 @@ void ls_talk_advance(ls_talk *talk, const ls_match *match)
     if (match->now_ns >= ls_talk_next_ns(talk, match)) {
         talk->is_changed = false;
         talk->sent_ns = match->now_ns;
+        send_new_names(talk, match);
         begin_lobby(talk, match);
         send_to_players(match);
     }
@@ -130,8 +141,8 @@ bool ls_talk_may_start(const ls_talk *talk, const ls_match *match)
 {
     uint32_t wanted = match->config.start_players;
     wanted = wanted > 0 ? wanted : match->config.sim.players;
-    uint32_t here = here_mask(match);
-    bool is_ready = !match->config.has_lobby || (here & ~talk->ready_mask) == 0;
+    ls_slot_set waited = ls_slot_set_minus(players_here(match), talk->ready);
+    bool is_ready = !match->config.has_lobby || ls_slot_set_is_empty(waited);
     return match->state == LS_MATCH_LOBBY && is_ready &&
            ls_seat_table_count(match->seats, LS_SEAT_READY) >= wanted;
 }

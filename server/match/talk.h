@@ -12,8 +12,9 @@
 /* Comes zeroed. */
 typedef struct ls_talk {
     ls_chat_meter meters[LS_PLAYERS_MAX]; /* of each seat, whoever sits there */
-    uint32_t ready_mask;                  /* slots whose players have said that they are ready */
+    ls_slot_set ready;                    /* slots whose players have said that they are ready */
     bool is_changed;                      /* since the last LOBBY to all */
+    bool has_newcomer;                    /* likewise: there is a name to be told */
     uint64_t sent_ns;                     /* when that went out */
 } ls_talk;
 

@@ -31,7 +31,7 @@ struct ls_tick_closer {
     bool is_ahead;         /* the tick that falls due next is closed already */
     uint64_t waiting_ns;   /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
-    uint32_t waited_mask;   /* slots without whose input the next tick was due */
+    ls_slot_set waited;     /* slots without whose input the next tick was due */
     uint32_t waited_ticks;  /* that went by in waits since the last closing */
     uint32_t overdue_ticks; /* ... because this was called too late */
     bool was_behind;        /* the next tick is not closed when it is due */
@@ -43,8 +43,8 @@ struct ls_tick_closer {
     ls_timestep timestep;
     uint64_t held_up_ns[LS_PLAYERS_MAX]; /* by this slot, less its share of the time since then */
     uint64_t charged_ns;                 /* up to where a wait is counted there */
-    uint32_t missing_mask;               /* slots that the wait is for, as of then */
-    uint32_t abusing_mask; /* slots that are not waited for, since they did it often */
+    ls_slot_set missing;                 /* slots that the wait is for, as of then */
+    ls_slot_set abusing;   /* slots that are not waited for, since they did it often */
     ls_input_masks *masks; /* NULL: the simulation says nothing of its inputs */
     uint8_t *repeated;     /* of each slot masks->bytes: its late input without edges */
 };
@@ -217,23 +217,23 @@ uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 /* ---- the rule `wait` ---- */
 
 /* The slots whose input for the next tick is not there. */
-static uint32_t missing_slots(const ls_tick_closer *closer)
+static ls_slot_set missing_slots(const ls_tick_closer *closer)
 {
     ls_tick tick = closer->match->log->next;
-    uint32_t mask = 0;
+    ls_slot_set missing = {{0}};
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         bool is_missing = ls_seat_table_plays(closer->match->seats, slot, tick) &&
                           !ls_input_buffer_has(closer->match->links[slot].received, tick, 0);
-        mask |= is_missing ? UINT32_C(1) << slot : 0;
+        ls_slot_set_put(&missing, slot, is_missing);
     }
-    return mask;
+    return missing;
 }
 
 /* Those without which the rule `wait` closes nothing. */
-static uint32_t awaited_slots(const ls_tick_closer *closer)
+static ls_slot_set awaited_slots(const ls_tick_closer *closer)
 {
     bool waits = closer->match->config.late_rule == LS_LATE_WAIT || LS_FAULT(SILENCE_STALLS);
-    return waits ? missing_slots(closer) & ~closer->abusing_mask : 0;
+    return waits ? ls_slot_set_minus(missing_slots(closer), closer->abusing) : (ls_slot_set){{0}};
 }
 
 static uint64_t budget_ns(const ls_tick_closer *closer)
@@ -254,14 +254,14 @@ static void charge_waiting(ls_tick_closer *closer)
 {
     uint64_t passed_ns = closer->match->now_ns - closer->charged_ns;
     closer->charged_ns = closer->match->now_ns;
-    for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
-        uint32_t bit = UINT32_C(1) << slot;
-        if ((closer->missing_mask & ~closer->abusing_mask & bit) == 0 || budget_ns(closer) == 0) {
-            continue;
+    ls_slot_set charged = ls_slot_set_minus(closer->missing, closer->abusing);
+    LS_EACH_SLOT (slot, charged) {
+        if (budget_ns(closer) == 0) {
+            return;
         }
         closer->held_up_ns[slot] += passed_ns;
         if (closer->held_up_ns[slot] >= budget_ns(closer)) {
-            closer->abusing_mask |= bit;
+            ls_slot_set_add(&closer->abusing, slot);
             say_whether_waited(closer, slot,
                                "its inputs came too late too often: it is not waited for");
         }
@@ -273,27 +273,27 @@ static void make_up_for_waiting(ls_tick_closer *closer)
 {
     uint64_t share_ns = closer->match->dt_ns / WAIT_SHARE;
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
-        uint32_t bit = UINT32_C(1) << slot;
         uint64_t *held_up_ns = &closer->held_up_ns[slot];
         *held_up_ns -= LS_MIN(*held_up_ns, share_ns);
         uint64_t again_ns = LS_MIN(WAIT_AGAIN_NS, budget_ns(closer) / 2);
-        if ((closer->abusing_mask & bit) && *held_up_ns + again_ns <= budget_ns(closer)) {
-            closer->abusing_mask &= ~bit;
+        if (ls_slot_set_has(&closer->abusing, slot) &&
+            *held_up_ns + again_ns <= budget_ns(closer)) {
+            ls_slot_set_remove(&closer->abusing, slot);
             say_whether_waited(closer, slot, "it is waited for again");
         }
     }
 }
 
-static void report_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_ns)
+static void report_waiting(ls_tick_closer *closer, ls_slot_set missing, uint64_t waited_ns)
 {
     ls_tick tick = closer->match->log->next;
     uint32_t waited_ms = (uint32_t)(waited_ns / LS_NS_PER_MS);
     closer->waiting_told_ns = closer->match->now_ns;
     ls_outbox_message(closer->match->outbox, LS_MESSAGE_WAITING)->body.waiting =
-        (ls_waiting){.tick = tick, .slot_mask = mask, .waited_ms = waited_ms};
+        (ls_waiting){.tick = tick, .slots = missing, .waited_ms = waited_ms};
     ls_seat_table_send_all(closer->match->seats);
     ls_match_event *event = ls_outbox_push_event(closer->match->outbox, LS_MATCH_STALLED, 0, tick);
-    event->slot_mask = mask;
+    event->slots = missing;
     event->waited_ms = waited_ms;
 }
 
@@ -311,19 +311,19 @@ static void end_waiting(ls_tick_closer *closer)
 }
 
 /* The next tick waits for these slots. True when it has waited too long. */
-static bool wait_for(ls_tick_closer *closer, uint32_t mask)
+static bool wait_for(ls_tick_closer *closer, ls_slot_set missing)
 {
     uint64_t now_ns = closer->match->now_ns;
     if (closer->waiting_ns == 0) {
         closer->waiting_ns = now_ns;
         closer->charged_ns = now_ns;
-        closer->missing_mask = mask;
+        closer->missing = missing;
         closer->waiting_told_ns = 0;
-        closer->waited_mask = mask;
+        closer->waited = missing;
         publish_next_due(closer);
     }
     charge_waiting(closer);
-    closer->missing_mask = mask;
+    closer->missing = missing;
     uint64_t waited_ns = now_ns - closer->waiting_ns;
     if (waited_ns >= closer->match->config.wait_limit_ms * LS_NS_PER_MS) {
         return true;
@@ -336,7 +336,7 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
     bool is_due = is_told ? now_ns - closer->waiting_told_ns >= WAITING_NEXT_NS
                           : waited_ns >= WAITING_FIRST_NS;
     if (is_due || LS_FAULT(WAITING_REPEATED)) {
-        report_waiting(closer, mask, waited_ns);
+        report_waiting(closer, missing, waited_ns);
     }
     return false;
 }
@@ -361,14 +361,13 @@ static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closin
     bool plays = ls_seat_table_plays(closer->match->seats, slot, tick);
     if (plays) {
         bool is_on_time = false;
-        uint32_t bit = UINT32_C(1) << slot;
         input = ls_player_link_close_input(&closer->match->links[slot], tick,
                                            &closer->match->log->newest[slot], &is_on_time);
         if (closer->masks && !is_on_time) {
             leave_out_edges(closer, slot, &input);
         }
-        closing->slots |= bit;
-        closing->late_slots |= is_on_time ? 0 : bit;
+        ls_slot_set_add(&closing->slots, slot);
+        ls_slot_set_put(&closing->late_slots, slot, !is_on_time);
     } else if (ls_seat_table_follows(closer->match->seats, slot)) {
         ls_player_link_pass_tick(&closer->match->links[slot], tick);
     }
@@ -416,14 +415,15 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     measure_unevenness(closer);
     *closing = (ls_closing){.uneven_ns = closer->uneven_ns,
                             .was_behind = closer->was_behind,
-                            .waited_slots = closer->waited_mask,
+                            .waited_slots = closer->waited,
                             .waited_ticks = closer->waited_ticks,
                             .overdue_ticks = closer->overdue_ticks};
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         inputs[slot] = close_slot(closer, slot, closing);
     }
-    closing->late_slots |= closing->slots & closer->waited_mask;
-    closer->waited_mask = 0;
+    ls_slot_set late = ls_slot_set_common(closing->slots, closer->waited);
+    ls_slot_set_add_all(&closing->late_slots, &late);
+    closer->waited = (ls_slot_set){{0}};
     closer->waited_ticks = 0;
     closer->overdue_ticks = 0;
     closer->was_behind = false;
@@ -476,8 +476,8 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         closer->due_ticks = 0;
         return LS_CLOSING_NOTHING;
     }
-    uint32_t missing = awaited_slots(closer);
-    if (missing == 0) {
+    ls_slot_set missing = awaited_slots(closer);
+    if (ls_slot_set_is_empty(missing)) {
         end_waiting(closer);
         return close_tick(closer, closing);
     }
@@ -492,7 +492,7 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
 void ls_tick_closer_get_ahead(ls_tick_closer *closer)
 {
     if (closer->due_ticks == 0 && !closer->is_ahead && !ls_tick_closer_is_last_closed(closer) &&
-        !is_halted(closer) && missing_slots(closer) == 0) {
+        !is_halted(closer) && ls_slot_set_is_empty(missing_slots(closer))) {
         closer->due_ticks = 1;
         closer->is_ahead = true;
         publish_next_due(closer);

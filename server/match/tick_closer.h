@@ -25,11 +25,11 @@ typedef enum ls_closing_kind {
 } ls_closing_kind;
 
 typedef struct ls_closing {
-    uint32_t slots;         /* DROP; TICK: those that played */
-    uint32_t late_slots;    /* TICK: of them, those whose input was missing or waited for */
-    uint32_t waited_slots;  /* TICK: those that were waited for */
-    uint32_t waited_ticks;  /* TICK: that went by while the match waited */
-    bool was_behind;        /* TICK: it was closed later than due, if only a little */
+    ls_slot_set slots;        /* DROP; TICK: those that played */
+    ls_slot_set late_slots;   /* TICK: of them, those whose input was missing or waited for */
+    ls_slot_set waited_slots; /* TICK: those that were waited for */
+    uint32_t waited_ticks;    /* TICK: that went by while the match waited */
+    bool was_behind;          /* TICK: it was closed later than due, if only a little */
     uint64_t uneven_ns;     /* TICK: how unevenly they are closed, as a link's jitter is measured */
     uint32_t overdue_ticks; /* TICK: that went by while the server was late to close this one */
 } ls_closing;

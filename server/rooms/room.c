@@ -123,13 +123,18 @@ static void log_values(const room_lines *room, const ls_match_event *event)
     }
 }
 
-static ls_text players_of(const room_lines *room, uint32_t slots)
+static ls_text players_of(const room_lines *room, ls_slot_set slots)
 {
     ls_text names = {{0}};
-    for (uint32_t slot = 0; slot < ls_match_players(room->match); slot++) {
-        if (slots >> slot & 1u) {
-            ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(room, slot).bytes);
+    uint32_t left = ls_slot_set_count(slots);
+    uint32_t named = 0;
+    LS_EACH_SLOT (slot, slots) {
+        if (named++ == LS_NAMES_PER_LINE) {
+            ls_text_add(&names, " and %" PRIu32 " more", left);
+            break;
         }
+        left--;
+        ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(room, slot).bytes);
     }
     return names;
 }
@@ -159,7 +164,7 @@ static void add_field(const room_lines *room, const ls_match_event *event, const
     if (is_field(at, "player")) {
         ls_text_add(line, "%s", player_of(room, event->slot).bytes);
     } else if (is_field(at, "waited for")) {
-        ls_text_add(line, "%s", players_of(room, event->slot_mask).bytes);
+        ls_text_add(line, "%s", players_of(room, event->slots).bytes);
     } else if (is_field(at, "status")) {
         ls_text_add(line, "%s", ls_status_name(event->status));
     } else if (is_field(at, "text") || is_field(at, ": text")) {
@@ -376,7 +381,7 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
     const ls_log before = lines ? ls_log_budget_begin(lines, log, now_ns) : *log;
     bool is_said =
         event->kind != LS_MATCH_STALLED ||
-        ls_wait_notes_add(&room->waits, event->slot_mask, event->tick, event->waited_ms, now_ns);
+        ls_wait_notes_add(&room->waits, event->slots, event->tick, event->waited_ms, now_ns);
     keep_desync(room, event);
     const char *bundle =
         event->kind == LS_MATCH_DESYNC_CAUSE ? room->desyncs[event->slot].bundle : "";

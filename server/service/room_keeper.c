@@ -481,7 +481,7 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     }
     bool has_changed = room->report.seats_open != message->report.seats_open ||
                        room->report.state != message->report.state;
-    room->report = message->report;
+    ls_room_report_copy(&room->report, &message->report);
     if (room->is_open && room->is_unplayed && !message->is_unplayed) {
         room->is_unplayed = false;
         save_register(keeper);

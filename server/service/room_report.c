@@ -3,6 +3,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,12 @@ ls_status ls_room_report_read(const ls_json *object, ls_room_report *out)
     read_counters(ls_json_read_object(object, "counters"), &out->counters);
     read_players(object, out);
     return out->state < LS_ROOM_STATE_COUNT ? LS_OK : LS_MALFORMED;
+}
+
+void ls_room_report_copy(ls_room_report *to, const ls_room_report *from)
+{
+    memcpy(to, from,
+           offsetof(ls_room_report, players) + from->player_count * sizeof from->players[0]);
 }
 
 /* ---- sums ---- */

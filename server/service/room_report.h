@@ -128,6 +128,9 @@ void ls_room_counters_write(const ls_room_counters *counters, ls_json *object);
 /* Reads them; what is missing is zero. MALFORMED: it is no report of a room. */
 ls_status ls_room_report_read(const ls_json *object, ls_room_report *out);
 
+/* Copies no players but those that there are: a room of few takes no memory for many. */
+void ls_room_report_copy(ls_room_report *to, const ls_room_report *from);
+
 /* Adds each counter of `from`: what is left of a room that is gone. */
 void ls_room_counters_add(ls_room_counters *sum, const ls_room_counters *from);
 

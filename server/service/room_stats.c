@@ -76,12 +76,12 @@ static uint64_t *refused_by(ls_room_counters *counters, ls_status status)
 static void on_left(ls_room_stats *stats, const ls_match_event *event)
 {
     ls_room_counters *counters = &stats->counters;
-    bool was_lost = (stats->lost_mask >> event->slot & 1u) != 0;
+    bool was_lost = ls_slot_set_has(&stats->lost, event->slot);
     if (event->was_coming) {
         (*refused_by(counters, event->status))++;
         return;
     }
-    stats->lost_mask &= ~(1u << event->slot);
+    ls_slot_set_remove(&stats->lost, event->slot);
     if (event->status == LS_DISCONNECTED) {
         counters->players_left++;
     } else if (!was_lost) {
@@ -99,11 +99,11 @@ void ls_room_stats_receive_event(ls_room_stats *stats, const ls_match *match,
         break;
     case LS_MATCH_PLAYER_RETURNED:
         counters->players_returned++;
-        stats->lost_mask &= ~(1u << event->slot);
+        ls_slot_set_remove(&stats->lost, event->slot);
         break;
     case LS_MATCH_PLAYER_LOST:
         counters->players_lost++;
-        stats->lost_mask |= 1u << event->slot;
+        ls_slot_set_add(&stats->lost, event->slot);
         break;
     case LS_MATCH_PLAYER_LEFT:
         on_left(stats, event);

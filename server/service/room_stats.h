@@ -12,7 +12,7 @@ typedef struct ls_room_stats {
     ls_tick tick;              /* closed so far */
     uint64_t advanced_ns;      /* when it was advanced last; 0: never */
     ls_tick sampled_from;      /* no latency before it: the length of a pause would be in it */
-    uint32_t lost_mask;        /* slots whose link was lost: counted, and perhaps coming back */
+    ls_slot_set lost;          /* slots whose link was lost: counted, and perhaps coming back */
 } ls_room_stats;
 
 /* The match of the room stands at this tick: those before it were closed by another process. */

@@ -42,7 +42,7 @@ typedef struct worker_room {
     uint64_t empty_ns;     /* since when nobody is in its lobby; 0: somebody is, or it plays */
     ls_room_settings plan; /* all matches of its rotation; see room_rotation.h */
     ls_room_votes votes;
-    uint32_t told_mask;  /* slots that have still to be told of the votes */
+    ls_slot_set told;    /* slots that have still to be told of the votes */
     bool is_ended;       /* by an operator, or since nobody is there: no match follows */
     uint32_t next;       /* the turn that follows, and 1; 0: none */
     ls_held_seats seats; /* of those who were there when the match ended */
@@ -138,7 +138,7 @@ static void announce_next(worker_room *room)
 {
     ls_match *match = match_of(room);
     room->seats = ls_held_seats_of(match);
-    if (room->is_ended || room->seats.slot_mask == 0) {
+    if (room->is_ended || ls_slot_set_is_empty(room->seats.slots)) {
         return; /* an empty room ends */
     }
     uint32_t turn = ls_room_votes_next(&room->votes, &room->plan);
@@ -151,16 +151,14 @@ static void announce_next(worker_room *room)
 static void tell_votes(worker_room *room)
 {
     ls_text text;
-    uint32_t mask = room->told_mask;
-    room->told_mask = 0;
-    if (mask == 0) {
+    ls_slot_set told = room->told;
+    if (ls_slot_set_is_empty(told)) {
         return;
     }
+    room->told = (ls_slot_set){{0}};
     ls_room_votes_write(&room->votes, &room->plan, &text);
-    for (uint32_t slot = 0; slot < ls_match_players(match_of(room)); slot++) {
-        if ((mask >> slot & 1u) != 0) {
-            (void)ls_match_say(match_of(room), slot, text.bytes, now_of(room->all));
-        }
+    LS_EACH_SLOT (slot, told) {
+        (void)ls_match_say(match_of(room), slot, text.bytes, now_of(room->all));
     }
     touch(room);
 }
@@ -176,14 +174,14 @@ static void receive_rotation_event(worker_room *room, const ls_match_event *even
     if (event->kind == LS_MATCH_ENDED) {
         announce_next(room);
     } else if (event->kind == LS_MATCH_STARTED && is_voted) {
-        room->told_mask = UINT32_MAX;
+        room->told = ls_slot_set_first(ls_match_players(match_of(room)));
     } else if (event->kind == LS_MATCH_PLAYER_JOINED && is_voted) {
-        room->told_mask |= UINT32_C(1) << event->slot;
+        ls_slot_set_add(&room->told, event->slot);
     } else if (event->kind == LS_MATCH_PLAYER_LEFT) {
         room->votes.choices[event->slot] = 0;
     } else if (event->kind == LS_MATCH_CHAT &&
                ls_room_votes_receive(&room->votes, &room->plan, event->slot, event->text.bytes)) {
-        room->told_mask = UINT32_MAX;
+        room->told = ls_slot_set_first(ls_match_players(match_of(room)));
     }
 }
 
@@ -265,7 +263,7 @@ static void send_newest(worker_room *room, ls_worker_message_kind kind)
     message->kind = kind;
     message->id = kind == LS_WORKER_GONE ? room->next : 0;
     message->is_unplayed = !room->is_played;
-    message->report = room->report;
+    ls_room_report_copy(&message->report, &room->report);
     all->config.notify(all->config.user, message);
 }
 

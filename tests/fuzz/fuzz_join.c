@@ -172,9 +172,10 @@ static void deliver(hostile_server *server, ls_channel channel, const uint8_t *b
     }
 }
 
-static void send_message(hostile_server *server, const ls_message *message)
+static void send_message(hostile_server *server, ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
+    message->players = server->offer.config.players;
     size_t size = ls_message_write(message, bytes);
     deliver(server, LS_CHANNEL_RELIABLE, bytes, size);
 }
@@ -274,11 +275,7 @@ static void send_join(hostile_server *server)
     uint32_t interval = server->offer.hash_interval_ticks;
     uint8_t source = fuzz_take_u8(&server->input) % LS_JOIN_SOURCE_COUNT;
     ls_tick tick = ls_sim_instance_tick(server->instance);
-    *join = (ls_join){.source = source,
-                      .tick = tick,
-                      .next_close = tick,
-                      .blob = 1,
-                      .players = server->offer.config.players};
+    *join = (ls_join){.source = source, .tick = tick, .next_close = tick, .blob = 1};
     if (source == LS_JOIN_HELD) {
         fill_held(server, join);
     } else {
@@ -358,7 +355,7 @@ static void send_order(hostile_server *server)
         break;
     case 1:
         message->kind = LS_MESSAGE_RESUMING;
-        message->body.resuming.slot_mask = fuzz_take_u32(input);
+        message->body.resuming.slots.words[0] = fuzz_take_u32(input);
         break;
     case 2:
         message->kind = LS_MESSAGE_END;
@@ -371,7 +368,6 @@ static void send_order(hostile_server *server)
         break;
     case 4:
         message->kind = LS_MESSAGE_START;
-        message->body.start.players = server->offer.config.players;
         break;
     default:
         message->kind = LS_MESSAGE_REFUSE;

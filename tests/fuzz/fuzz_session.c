@@ -189,9 +189,11 @@ static void deliver(hostile_server *server, ls_channel channel, const uint8_t *b
     server->packet_channel = channel;
 }
 
-static void send_message(hostile_server *server, const ls_message *message)
+static void send_message(hostile_server *server, ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
+    const ls_offer *offer = ls_session_offer(server->session);
+    message->players = offer ? offer->config.players : 0;
     size_t size = ls_message_write(message, bytes);
     deliver(server, LS_CHANNEL_RELIABLE, bytes, size);
 }
@@ -216,9 +218,7 @@ static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
 static void send_start(hostile_server *server, uint32_t delay_ms)
 {
     ls_message *message = fuzz_message_of(LS_MESSAGE_START);
-    const ls_offer *offer = ls_session_offer(server->session);
     message->body.start.delay_us = delay_ms * 1000;
-    message->body.start.players = offer ? offer->config.players : 0;
     send_message(server, message);
 }
 
@@ -368,7 +368,7 @@ static void send_order(hostile_server *server)
     case 3:
         message->kind = LS_MESSAGE_WAITING;
         message->body.waiting.tick = fuzz_take_u32(input);
-        message->body.waiting.slot_mask = fuzz_take_u32(input);
+        message->body.waiting.slots.words[0] = fuzz_take_u32(input);
         break;
     case 4:
         message->kind = LS_MESSAGE_INPUT_DELAY;

@@ -77,7 +77,7 @@ static ls_status read_number(arguments *args, const char *name, const char *valu
 static ls_status read_players(void *target, char *value, ls_text *why)
 {
     arguments *args = target;
-    ls_option_range range = {0, LS_PLAYERS_MAX};
+    ls_option_range range = {0, TEST_PLAYERS_MAX};
     return read_number(args, "players", value, range, &args->config.scenario.players, why);
 }
 

@@ -99,7 +99,7 @@ PLANTED = (
     ("LOCKSTEP_DESYNC = 16", "LOCKSTEP_DESYNC = 26", "number LOCKSTEP_DESYNC "),
     ("uint32_t slot, const char *why", "int32_t slot, const char *why", "function int lockstep_k"),
     ("const char *lockstep_version(void)", "int lockstep_version(void)", "function const char *l"),
-    ("#define LOCKSTEP_PLAYERS_MAX 32", "#define LOCKSTEP_PLAYERS_MAX 64", "number LOCKSTEP_P"),
+    ("#define LOCKSTEP_PLAYERS_MAX 128", "#define LOCKSTEP_PLAYERS_MAX 64", "number LOCKSTEP_P"),
 )
 # A member behind all others is what a struct with a size is for.
 GROWN = ("} lockstep_player;", "    uint32_t later;\n} lockstep_player;")

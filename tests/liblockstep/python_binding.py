@@ -203,7 +203,7 @@ class Simulations(unittest.TestCase):
 
         bad = Status.BAD_ARGUMENT
         refused(Status.NOT_FOUND, "playes", lambda: lockstep.Host("arena", playes=2))
-        refused(bad, "players.*32", lambda: lockstep.Host("arena", players=99))
+        refused(bad, "players.*128", lambda: lockstep.Host("arena", players=999))
         refused(Status.NOT_FOUND, "arena", lambda: lockstep.Simulation("no-such"))
         refused(bad, "set \"sim\"", lambda: lockstep.Simulation(None))
         sim = lockstep.Simulation("arena", players=2)

@@ -23,8 +23,8 @@ static const lockstep_game small = {.size = sizeof small,
 Test(liblockstep_faults, wrong_settings_are_named_with_what_would_be_right)
 {
     lockstep *host = lockstep_create(LOCKSTEP_HOST, NULL);
-    cr_assert_eq(lockstep_set(host, "players", "99"), LOCKSTEP_BAD_ARGUMENT);
-    cr_assert(strstr(lockstep_error(host), "players") && strstr(lockstep_error(host), "32"), "%s",
+    cr_assert_eq(lockstep_set(host, "players", "999"), LOCKSTEP_BAD_ARGUMENT);
+    cr_assert(strstr(lockstep_error(host), "players") && strstr(lockstep_error(host), "128"), "%s",
               lockstep_error(host));
     cr_assert_eq(lockstep_set(host, "playes", "2"), LOCKSTEP_NOT_FOUND);
     cr_assert(strstr(lockstep_error(host), "playes"), "%s", lockstep_error(host));
@@ -50,7 +50,7 @@ Test(liblockstep_faults, numbers_that_no_game_has_are_named_as_in_its_struct)
 {
     lockstep_game games[] = {small, small, small};
     static const char *const faults[] = {"lockstep_game.tick_rate_hz takes 1..1000, not 0",
-                                         "lockstep_game.players_max takes 1..32, not 33",
+                                         "lockstep_game.players_max takes 1..128, not 129",
                                          "lockstep_game.input_bytes takes 0..1024, not 1025"};
     games[0].tick_rate_hz = 0;
     games[1].players_max = LOCKSTEP_PLAYERS_MAX + 1;

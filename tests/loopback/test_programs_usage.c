@@ -67,13 +67,13 @@ static void expect_flags_checked(const char *program, const number_flag *flags, 
 Test(programs_usage, the_server_takes_numbers_in_their_range_only)
 {
     static const number_flag flags[] = {
-        {"--players", "1", "32", "0", "33"},
+        {"--players", "1", "128", "0", "129"},
         {"--matches", "1", "1024", "0", "1025"},
         {"--seed", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"--ticks", "0", "4294967294", NULL, "4294967295"},
         {"--port", "0", "65535", NULL, "65536"},
         {"--timeout", "100", "600000", "99", "600001"},
-        {"--start-players", "1", "32", "0", "33"},
+        {"--start-players", "1", "128", "0", "129"},
         {"--keep-seat", "0", "600", NULL, "601"},
         {"--join-rate", "66", "1073741", "65", "1073742"},
         {"--wait-limit", "1", "600000", "0", "600001"},
@@ -257,8 +257,8 @@ Test(programs_usage, no_error_shows_the_secret_of_an_invite)
 Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)
 {
     static const wrong_line lines[] = {
-        {"lockstep-server: error: --players takes a number from 1 to 32, not '99'\n",
-         {"--players", "99"}},
+        {"lockstep-server: error: --players takes a number from 1 to 128, not '999'\n",
+         {"--players", "999"}},
         {"lockstep-server: error: invalid option -- 'Y'\n", {"-Y"}},
         {"lockstep-server: error: unexpected argument 'surplus'\n", {"surplus"}},
         {"lockstep-server: error: --start-players takes 1 to 4, not 9\n",

@@ -256,7 +256,7 @@ static uint32_t waited_for(const virtual_client *client)
     uint32_t mask = 0;
     for (uint32_t i = 0; i < client->event_count; i++) {
         const ls_session_event *event = &client->events[i].event;
-        mask |= event->kind == LS_SESSION_EVENT_WAITING ? event->waiting.slot_mask : 0;
+        mask |= event->kind == LS_SESSION_EVENT_WAITING ? event->waiting.slots.words[0] : 0;
     }
     return mask;
 }
@@ -334,7 +334,7 @@ Test(late, wait_names_all_it_waits_for_and_no_others)
     virtual_match_run(run, 600 * MS);
     const virtual_client_event *last = &player->events[player->event_count - 1];
     cr_assert_eq(last->event.kind, LS_SESSION_EVENT_WAITING);
-    cr_assert_eq(last->event.waiting.slot_mask, first);
+    cr_assert_eq(last->event.waiting.slots.words[0], first);
     run->clients[0]->is_paused = false;
     play_and_check(run);
     check_nothing_substituted(run);
@@ -374,7 +374,7 @@ static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
         const ls_waiting *waiting = &player->events[i].event.waiting;
         if (player->events[i].event.kind == LS_SESSION_EVENT_WAITING) {
             cr_assert_lt(waiting->waited_ms, limit_ms);
-            cr_assert_eq(waiting->slot_mask >> report_of(player).slot & 1u, 0, "it was there");
+            cr_assert_eq(waiting->slots.words[0] >> report_of(player).slot & 1u, 0, "it was there");
             cr_assert_leq(waiting->tick, check_of(run)->tick_count);
             notices++;
         }

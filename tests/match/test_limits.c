@@ -55,7 +55,7 @@ Test(limits, inputs_of_any_size_keep_pace)
 
 Test(limits, thirty_two_players_with_the_largest_inputs_keep_pace)
 {
-    play_at_full_rate(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 10 * MS);
+    play_at_full_rate(TEST_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 10 * MS);
 }
 
 static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, uint32_t loss_ppm)
@@ -72,8 +72,8 @@ Test(limits, large_ticks_survive_loss)
 {
     play_lossy(8, 400, 60, 50000);
     play_lossy(8, 400, 60, 200000);
-    play_lossy(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 20, 50000);
-    play_lossy(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 5, 200000);
+    play_lossy(TEST_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 20, 50000);
+    play_lossy(TEST_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 5, 200000);
 }
 
 Test(limits, large_inputs_under_the_rule_wait)

@@ -35,7 +35,7 @@ static void keep_snapshot(const ls_match *match)
                                .state = here.state,
                                .state_bytes = sizeof here.state,
                                .tick_chain = here.chains[ls_match_tick(match)],
-                               .in_band_mask = (1u << PLAYERS) - 1};
+                               .in_band = {{(1u << PLAYERS) - 1}}};
     kept->hash_chain = ls_match_hash_chain(match, &kept->hash_chain_tick);
     kept->state_hash = ls_match_hash(here.run->match);
     cr_assert_eq(ls_sim_instance_save(ls_match_instance(here.run->match), here.state), LS_OK);

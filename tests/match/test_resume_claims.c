@@ -159,7 +159,7 @@ Test(resume_claims, the_furthest_is_asked_once_everybody_is_back)
     raw_peer *near = come_back(&stage, 0, 3, 0);
     cr_assert_eq(near->heard[LS_MESSAGE_TICKS_REQUEST], 0);
     cr_assert_gt(near->heard[LS_MESSAGE_RESUMING], 0);
-    cr_assert_eq(near->resuming.slot_mask, 2);
+    cr_assert_eq(near->resuming.slots.words[0], 2);
     cr_assert_leq(near->resuming.left_ms, 3000);
     raw_peer *far = come_back(&stage, 1, 40, 0);
     cr_assert_eq(near->heard[LS_MESSAGE_TICKS_REQUEST], 0);
@@ -454,11 +454,11 @@ Test(resume_claims, a_client_that_leaves_for_good_is_not_waited_for)
     seats = 3;
     liars stage = open_liars();
     raw_peer *first = come_back(&stage, 0, 5, 0);
-    cr_assert_eq(first->resuming.slot_mask, 6);
+    cr_assert_eq(first->resuming.slots.words[0], 6);
     raw_peer *second = come_back(&stage, 1, 0, 0);
     raw_peer_send_kind(second, LS_MESSAGE_GOODBYE);
     virtual_match_run(stage.run, 600 * MS);
-    cr_assert_eq(first->resuming.slot_mask, 4);
+    cr_assert_eq(first->resuming.slots.words[0], 4);
     close_liars(&stage);
 }
 
@@ -652,7 +652,7 @@ Test(resume_claims, a_client_that_saw_ticks_of_a_match_brings_its_beginning_back
         cr_assert_eq(ls_match_state_of(match), LS_MATCH_LOBBY);
         raw_peer *far = come_back(&stage, 1, 5, 0);
         cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
-        cr_assert_eq(far->resuming.slot_mask, 1, "everybody is waited for");
+        cr_assert_eq(far->resuming.slots.words[0], 1, "everybody is waited for");
         raw_peer *near = come_back(&stage, 0, 0, 0);
         cr_assert_eq(far->request.first, 0);
         cr_assert_eq(far->request.count, 5);

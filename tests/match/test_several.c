@@ -699,7 +699,7 @@ Test(several, a_newcomer_gets_the_seat_of_one_who_was_not_there_at_the_end)
     ls_match_table_config config = ls_match_table_config_default(test_simulation());
     config.match.sim.players = 2;
     config.match.match_id = 3;
-    here.held.slot_mask = 2; /* of the second alone */
+    here.held.slots = ls_slot_set_of(1); /* of the second alone */
     const ls_match_opening next = {.match = &config.match, .held = &here.held};
     uint32_t number = 0;
     cr_assert_eq(ls_match_table_open(here.table, &next, &number, NULL), LS_OK);

@@ -216,8 +216,8 @@ Test(talk, the_match_waits_for_the_person_who_is_not_ready)
     virtual_match_run(run, 5 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
     ls_session_lobby lobby = ls_session_lobby_of(bob->session);
-    cr_expect_eq(lobby.here_mask, 7);
-    cr_expect_eq(lobby.ready_mask, 1u << place_of(run->clients[0]));
+    cr_expect_eq(lobby.here.words[0], 7);
+    cr_expect_eq(lobby.ready.words[0], 1u << place_of(run->clients[0]));
     cr_expect_str_neq(ls_session_player_name(bob->session, place_of(ann)), "");
     say(bob, "come on");
     ls_session_set_ready(bob->session, true);
@@ -226,10 +226,10 @@ Test(talk, the_match_waits_for_the_person_who_is_not_ready)
     virtual_match_run(run, 500 * MS);
     expect_line(ann, bob, "come on");
     cr_expect_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
-    cr_expect_eq(ls_session_lobby_of(ann->session).ready_mask, 7u & ~(1u << place_of(bob)));
+    cr_expect_eq(ls_session_lobby_of(ann->session).ready.words[0], 7u & ~(1u << place_of(bob)));
     ls_session_set_ready(bob->session, true);
     virtual_match_run_to_tick(run, 5);
-    cr_expect_eq(ls_session_lobby_of(ann->session).here_mask, 0, "there is no lobby any more");
+    cr_expect_eq(ls_session_lobby_of(ann->session).here.words[0], 0, "there is no lobby any more");
     play_out(run);
 }
 
@@ -241,8 +241,8 @@ Test(talk, a_lobby_that_asks_nobody_tells_who_is_there)
     virtual_client *ann = add_person(run);
     virtual_match_run(run, SECOND);
     ls_session_lobby lobby = ls_session_lobby_of(ann->session);
-    cr_expect_eq(lobby.here_mask, 1u << place_of(ann) | 1u << place_of(run->clients[0]));
-    cr_expect_eq(lobby.ready_mask, LS_LOBBY_ASKS_NOBODY);
+    cr_expect_eq(lobby.here.words[0], 1u << place_of(ann) | 1u << place_of(run->clients[0]));
+    cr_expect(lobby.asks_nobody);
     cr_expect_str_neq(ls_session_player_name(ann->session, place_of(run->clients[0])), "");
     ls_session_set_ready(ann->session, true);
     virtual_match_run(run, SECOND);
@@ -292,13 +292,13 @@ Test(talk, nobody_is_ready_for_another_and_a_lobby_sends_few_messages)
     raw_peer *peer = raw_peer_create(run);
     raw_peer_join(peer);
     virtual_match_run(run, 100 * MS);
-    ls_message message = {.kind = LS_MESSAGE_LOBBY, .body.lobby.ready_mask = 3};
+    ls_message message = {.kind = LS_MESSAGE_LOBBY, .body.lobby.players.ready.words[0] = 3};
     raw_peer_send_message(peer, &message);
     virtual_match_run(run, SECOND);
-    cr_expect_eq(ls_session_lobby_of(ann->session).ready_mask, 0);
+    cr_expect_eq(ls_session_lobby_of(ann->session).ready.words[0], 0);
     uint32_t before = virtual_client_count(ann, LS_SESSION_EVENT_LOBBY);
     for (uint32_t i = 0; i < 100; i++) {
-        message.body.lobby.ready_mask = i % 2 == 0 ? 1u << peer->offer.slot : 0;
+        message.body.lobby.players.ready.words[0] = i % 2 == 0 ? 1u << peer->offer.slot : 0;
         raw_peer_send_message(peer, &message);
         virtual_match_run(run, 20 * MS);
     }

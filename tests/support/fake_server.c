@@ -191,7 +191,9 @@ void fake_server_send_bytes(fake_server *fake, ls_channel channel, const uint8_t
 void fake_server_send(fake_server *fake, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    size_t size = ls_message_write(message, bytes);
+    ls_message sent = *message;
+    sent.players = FAKE_SLOTS;
+    size_t size = ls_message_write(&sent, bytes);
     fake_server_send_bytes(fake, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
@@ -216,7 +218,6 @@ void fake_server_send_offer(fake_server *fake)
 void fake_server_send_start(fake_server *fake)
 {
     ls_message message = {.kind = LS_MESSAGE_START};
-    message.body.start.players = FAKE_SLOTS;
     message.body.start.delay_us = 100000;
     fake_server_send(fake, &message);
 }
@@ -305,7 +306,6 @@ ls_join fake_server_make_join(fake_server *fake, ls_join_source source)
                     .next_close = fake->closed,
                     .next_close_us = 10000,
                     .blob = 3,
-                    .players = FAKE_SLOTS,
                     .names = {"anna", "bert"}};
     if (source == LS_JOIN_HELD) {
         join.tick = fake->hello.back.confirmed;

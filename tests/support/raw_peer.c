@@ -153,7 +153,9 @@ void raw_peer_send(raw_peer *peer, ls_channel channel, const uint8_t *bytes, siz
 void raw_peer_send_message(raw_peer *peer, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    raw_peer_send(peer, LS_CHANNEL_RELIABLE, bytes, ls_message_write(message, bytes));
+    ls_message sent = *message;
+    sent.players = peer->offer.config.players;
+    raw_peer_send(peer, LS_CHANNEL_RELIABLE, bytes, ls_message_write(&sent, bytes));
 }
 
 void raw_peer_send_kind(raw_peer *peer, ls_message_kind kind)

@@ -15,8 +15,7 @@ static ls_text answer;
 
 static void play(void)
 {
-    ls_message start = {.kind = LS_MESSAGE_START,
-                        .body.start = {.players = FAKE_SLOTS, .names = {"Ann", "Bob B."}}};
+    ls_message start = {.kind = LS_MESSAGE_START, .body.start = {.names = {"Ann", "Bob B."}}};
     here.offer.is_running = false;
     connect_and_offer();
     fake_server_send(&here, &start);

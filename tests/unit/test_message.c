@@ -174,7 +174,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         uint64_t min, max;
     } ranges[] = {
         {offsetof(offer_numbers, tick_rate_hz), 1, 1000},
-        {offsetof(offer_numbers, players), 4, 32}, /* slot 3 needs four */
+        {offsetof(offer_numbers, players), 4, LS_PLAYERS_MAX}, /* slot 3 needs four */
         {offsetof(offer_numbers, param_count), 0, 32},
         {offsetof(offer_numbers, slot), 0, 3},
         {offsetof(offer_numbers, string_count), 0, LS_STRING_PARAMS_MAX},
@@ -197,7 +197,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         }
     }
     offer_numbers largest = {
-        1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX, 4, 4, LS_FILE_BYTES_MAX, 262144};
+        1000, 128, 32, 127, 1024, 64, 600000, 1, 3, UINT64_MAX, 4, 4, LS_FILE_BYTES_MAX, 262144};
     expect_read(offer_wire(largest), LS_OK);
     largest.players = 0;
     largest.slot = 0;
@@ -223,7 +223,6 @@ Test(message, start_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_START);
     message.body.start.delay_us = 266666;
-    message.body.start.players = LAYOUT_PLAYERS; /* known, not sent */
     memcpy(message.body.start.names[0], "Ada", 4);
     memcpy(message.body.start.names[2], "Grace", 6);
     expect_layout(&message, WIRE_MESSAGE(4, UVAR(266666), TEXT("Ada"), TEXT(""), TEXT("Grace")));
@@ -295,10 +294,11 @@ Test(message, desync_has_the_layout_of_the_page)
                   WIRE_MESSAGE(9, UVAR(31), U(0xdeadbeef, 32), U(UINT64_C(0x0a0b0c0d0e0f0102), 64),
                                U(UINT64_C(0x8000000000000001), 64), UVAR(5)));
 
-    wire_bits beyond = WIRE_MESSAGE(9, UVAR(32), U(0, 32), U(0, 64), U(0, 64), UVAR(0));
-    cr_assert_eq(read_wire(&beyond), LS_MALFORMED, "no match has a slot 32");
-    wire_bits many = WIRE_MESSAGE(9, UVAR(31), U(0, 32), U(0, 64), U(0, 64), UVAR(33));
-    cr_assert_eq(read_wire(&many), LS_MALFORMED, "no match has 33 clients");
+    wire_bits beyond = WIRE_MESSAGE(9, UVAR(LS_PLAYERS_MAX), U(0, 32), U(0, 64), U(0, 64), UVAR(0));
+    cr_assert_eq(read_wire(&beyond), LS_MALFORMED, "no match has such a slot");
+    wire_bits many =
+        WIRE_MESSAGE(9, UVAR(31), U(0, 32), U(0, 64), U(0, 64), UVAR(LS_PLAYERS_MAX + 1));
+    cr_assert_eq(read_wire(&many), LS_MALFORMED, "no match has so many clients");
 }
 
 Test(message, end_has_the_layout_of_the_page)
@@ -331,8 +331,47 @@ Test(message, finished_has_the_layout_of_the_page)
 Test(message, waiting_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_WAITING);
-    message.body.waiting = (ls_waiting){77, 0x80000005, 1500};
+    message.body.waiting = (ls_waiting){77, {{0x80000005}}, 1500};
     expect_layout(&message, WIRE_MESSAGE(12, U(77, 32), U(0x80000005, 32), UVAR(1500)));
+}
+
+Test(message, a_set_of_slots_has_a_word_for_each_32_players)
+{
+    ls_message message = message_of(LS_MESSAGE_WAITING);
+    message.players = 97;
+    message.body.waiting = (ls_waiting){77, {{1, 0x80000000, 0, 1}}, 1500};
+    expect_layout(&message, WIRE_MESSAGE(12, U(77, 32), U(1, 32), U(0x80000000, 32), U(0, 32),
+                                         U(1, 32), UVAR(1500)));
+    message = message_of(LS_MESSAGE_LOBBY);
+    message.players = 33;
+    message.body.lobby = (ls_lobby){.players = {.here = {{1, 1}}}, .names = {"Ann"}};
+    message.body.lobby.players.ready.words[0] = UINT32_MAX;
+    expect_layout(&message,
+                  WIRE_MESSAGE(38, U(1, 32), U(1, 32), U(UINT32_MAX, 32), U(0, 32), TEXT("Ann")));
+}
+
+Test(message, names_have_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_NAMES);
+    message.players = 98;
+    message.body.names = (ls_names){.first = 96, .names = {"Ann", "Bob"}};
+    expect_layout(&message, WIRE_MESSAGE(39, UVAR(96), TEXT("Ann"), TEXT("Bob")));
+}
+
+Test(message, names_of_slots_that_are_not_there_are_malformed)
+{
+    static const struct {
+        uint32_t first, players;
+        ls_status status;
+    } cases[] = {{32, 33, LS_OK},          {64, 65, LS_OK},        {32, 32, LS_MALFORMED},
+                 {33, 65, LS_MALFORMED},   {0, 1, LS_MALFORMED},   {96, 96, LS_MALFORMED},
+                 {128, 128, LS_MALFORMED}, {0, 128, LS_MALFORMED}, {160, 0, LS_MALFORMED}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_message read;
+        wire_bits wire = WIRE_MESSAGE(39, UVAR(cases[i].first), TEXT("Ann"));
+        cr_expect_eq(ls_message_read(wire.bytes, wire_size(&wire), cases[i].players, &read),
+                     cases[i].status, "case %zu", i);
+    }
 }
 
 Test(message, notice_has_the_layout_of_the_page)
@@ -379,7 +418,7 @@ Test(message, chat_has_the_layout_of_the_page)
 
 Test(message, a_line_of_chat_has_words_or_a_number)
 {
-    expect_read(WIRE_MESSAGE(31, UVAR(32), UVAR(0), TEXT("x"), TEXT("")), LS_MALFORMED);
+    expect_read(WIRE_MESSAGE(31, UVAR(LS_PLAYERS_MAX), UVAR(0), TEXT("x"), TEXT("")), LS_MALFORMED);
     expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(9), TEXT(""), TEXT("")), LS_MALFORMED);
     expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(0), TEXT(""), TEXT("")), LS_MALFORMED);
     expect_read(WIRE_MESSAGE(31, UVAR(0), UVAR(1), TEXT("x"), TEXT("")), LS_MALFORMED);
@@ -399,12 +438,14 @@ Test(message, a_line_of_chat_moves_no_cursor)
 Test(message, lobby_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_LOBBY);
-    message.body.lobby =
-        (ls_lobby){.here_mask = 0x80000001, .ready_mask = 1, .names = {"Ann", [31] = "Bob"}};
+    message.body.lobby = (ls_lobby){.players = {.here = {{0x80000001}}, .ready = {{1}}},
+                                    .names = {"Ann", [31] = "Bob"}};
     expect_layout(&message,
                   WIRE_MESSAGE(38, U(0x80000001, 32), U(1, 32), TEXT("Ann"), TEXT("Bob")));
-    message.body.lobby = (ls_lobby){.ready_mask = 2};
+    message.body.lobby = (ls_lobby){.players.ready = {{2}}};
     expect_layout(&message, WIRE_MESSAGE(38, U(0, 32), U(2, 32)));
+    message.body.lobby = (ls_lobby){.players.asks_nobody = true};
+    expect_layout(&message, WIRE_MESSAGE(38, U(0, 32), U(UINT32_MAX, 32)));
 }
 
 Test(message, input_delay_has_the_layout_of_the_page)
@@ -756,9 +797,9 @@ Test(message, the_largest_of_every_kind_fits_into_a_packet)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_message message = message_of(LS_MESSAGE_START);
-    message.body.start.players = LS_PLAYERS_MAX;
+    message.players = LS_PLAYERS_MAX;
     message.body.start.delay_us = UINT32_MAX;
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    for (uint32_t slot = 0; slot < LS_NAMES_PER_MESSAGE; slot++) {
         memset(message.body.start.names[slot], 'n', LS_PLAYER_NAME_BYTES_MAX - 1);
     }
     size_t size = ls_message_write(&message, bytes);
@@ -766,6 +807,13 @@ Test(message, the_largest_of_every_kind_fits_into_a_packet)
     cr_assert_eq(ls_message_read(bytes, size, LS_PLAYERS_MAX, &read), LS_OK);
     cr_assert_eq(memcmp(&read, &message, sizeof read), 0);
 
+    message = message_of(LS_MESSAGE_NAMES);
+    message.players = LS_PLAYERS_MAX;
+    message.body.names.first = LS_PLAYERS_MAX - LS_NAMES_PER_MESSAGE;
+    for (uint32_t i = 0; i < LS_NAMES_PER_MESSAGE; i++) {
+        memset(message.body.names.names[i], 'n', LS_PLAYER_NAME_BYTES_MAX - 1);
+    }
+    ls_message_write(&message, bytes);
     message = message_of(LS_MESSAGE_HASHES);
     message.body.hashes.count = LS_HASHES_PER_MESSAGE;
     ls_message_write(&message, bytes);

@@ -62,7 +62,6 @@ static ls_join usual_join(void)
     join.blob = 255;
     join.blob_bytes = 9;
     join.blob_hash = UINT64_C(0xddddeeeeffff0000);
-    join.players = LAYOUT_PLAYERS;
     memcpy(join.names[0], "Ada", 4);
     return join;
 }
@@ -88,11 +87,11 @@ Test(message_join, the_largest_join_fits_a_packet)
 {
     ls_message message = message_of(LS_MESSAGE_JOIN);
     ls_join *join = &message.body.join;
+    message.players = LS_PLAYERS_MAX;
     *join = usual_join();
-    join->players = LS_PLAYERS_MAX;
     join->next_close_us = UINT32_MAX;
     join->blob_bytes = UINT32_MAX;
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    for (uint32_t slot = 0; slot < LS_NAMES_PER_MESSAGE; slot++) {
         memset(join->names[slot], 'n', LS_PLAYER_NAME_BYTES_MAX - 1);
     }
     uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -151,6 +150,6 @@ Test(message_join, closed_tick_has_the_layout_of_a_tick_part)
 Test(message_join, resuming_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_RESUMING);
-    message.body.resuming = (ls_resuming){.slot_mask = 0x80000001, .left_ms = 29000};
+    message.body.resuming = (ls_resuming){.slots = {{0x80000001}}, .left_ms = 29000};
     expect_layout(&message, WIRE_MESSAGE(27, U(0x80000001, 32), UVAR(29000)));
 }

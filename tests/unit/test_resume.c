@@ -37,7 +37,7 @@ Test(resume, a_match_is_rebuilt_from_a_snapshot_that_leaves_every_ring_full)
     cr_expect_eq(report.state_hashes, 1201u);
     cr_expect_eq(report.cut_bytes, 0u);
     cr_expect_eq(report.missing_tick, UINT32_MAX);
-    cr_expect_eq(report.in_band_mask, 3u);
+    cr_expect_eq(report.in_band.words[0], 3u);
     cr_expect_str_empty(report.loss.bytes);
     cr_expect(holds(3000 - LS_WINDOW_TICKS));
     cr_expect_not(holds(3000 - LS_WINDOW_TICKS - 1));

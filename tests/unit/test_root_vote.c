@@ -12,12 +12,12 @@ enum {
 static ls_root_vote count(const char *slots)
 {
     static ls_arbiter arbiter;
-    ls_root_voters voters = {0};
+    ls_root_voters voters = {{{0}}, {{0}}};
     arbiter = (ls_arbiter){0};
     for (uint32_t i = 0; slots[i]; i++) {
         ls_arbiter_slot *slot = &arbiter.slots[i];
         bool differs = slots[i] != 's' && slots[i] != '?' && slots[i] != '-';
-        voters.in_play |= slots[i] != '-' ? 1u << i : 0;
+        ls_slot_set_put(&voters.in_play, i, slots[i] != '-');
         *slot = (ls_arbiter_slot){.agreement = differs ? LS_AGREEMENT_DIFFERS : LS_AGREEMENT_AGREES,
                                   .has_agreed = true,
                                   .agreed_tick = slots[i] == 's' ? BAD : BAD - 1,

@@ -96,7 +96,7 @@ Test(service_config, values_out_of_their_ranges_are_refused_when_the_file_is_rea
     expect_refused("workers = 99999999999999999999\n", "line 1:31"); /* where it ends */
     expect_refused("journal = 3\n", "journal takes a text in quotes");
     expect_refused("log-format = \"xml\"\n", "log-format is text, json or journald");
-    expect_refused("[match]\nplayers = 33\n", "--players takes a number from 1 to 32, not '33'");
+    expect_refused("[match]\nplayers = 129\n", "--players takes a number from 1 to 128, not '129'");
     expect_refused("[match]\nlate = \"never\"\n", "--late");
     expect_refused("[match]\nlate = 1979-05-27\n", "takes a text, a number, true or false");
     expect_refused("[[rooms]]\nname = \"a\"\nplayers = [1, 2]\n", "takes a text, a number");
@@ -220,7 +220,7 @@ Test(service_config, every_fault_of_a_file_is_named_in_its_order)
         "line 13:8: the name of rooms has",
         "line 14:11: private takes true or false, without quotes, not 'true'",
     };
-    parse("wrkers = 2\n[http]\nport = 70000\n[match]\nplayers = 33\nlatte = \"wait\"\n"
+    parse("wrkers = 2\n[http]\nport = 70000\n[match]\nplayers = 129\nlatte = \"wait\"\n"
           "[sever]\nport = 1\nbind = \"::\"\n[[rooms]]\nopen = -1\n[[rooms]]\nname = \"a b\"\n"
           "private = \"true\"\n");
     uint32_t count = sizeof expected / sizeof expected[0];

@@ -284,8 +284,7 @@ Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused)
                     .tick = 300,
                     .chain_tick = 300,
                     .next_close = 300,
-                    .blob_bytes = 500,
-                    .players = FAKE_SLOTS};
+                    .blob_bytes = 500};
     fake_server_send_join(&here, &join);
     check_gave_up(LS_MISBEHAVED, "size");
 }

@@ -526,11 +526,11 @@ Test(session_return, a_request_for_ticks_in_the_middle_of_a_match_is_malformed, 
 Test(session_return, a_waiting_server_is_reported, .init = play)
 {
     ls_session_event event;
-    ls_message message = {.kind = LS_MESSAGE_RESUMING, .body.resuming = {2, 5000}};
+    ls_message message = {.kind = LS_MESSAGE_RESUMING, .body.resuming = {{{2}}, 5000}};
     cut_and_come_back();
     fake_server_send(&here, &message);
     cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_RESUMING, &event));
-    cr_assert_eq(event.resuming.slot_mask, 2);
+    cr_assert_eq(event.resuming.slots.words[0], 2);
     cr_assert_eq(event.resuming.left_ms, 5000);
     uint32_t sent = here.inputs_sent;
     for (uint32_t i = 0; i < 15; i++) {

@@ -72,7 +72,7 @@ Test(simulation, numbers_are_held_to_their_ranges)
         uint32_t max;
     } rules[] = {
         {&base.default_tick_rate_hz, "default_tick_rate_hz", 1, 1000},
-        {&base.players_max, "players_max", 2, 32}, /* default_players is 2 */
+        {&base.players_max, "players_max", 2, LS_PLAYERS_MAX}, /* default_players is 2 */
         {&base.default_players, "default_players", 1, COUNTER_PLAYERS_MAX},
         {&base.input_bytes_max, "input_bytes_max", 0, 1024},
         {&base.workers_max, "workers_max", 0, 64},
@@ -91,6 +91,11 @@ Test(simulation, numbers_are_held_to_their_ranges)
     }
     base.players_max = 0;
     expect_refused(&base, LS_BAD_ARGUMENT, "players_max");
+    base.players_max = 33;
+    base.input_bytes_max = 992;
+    expect_good(&base);
+    base.input_bytes_max = 993;
+    expect_refused(&base, LS_BAD_ARGUMENT, "players_max times input_bytes_max");
 }
 
 Test(simulation, counts_above_the_limits_are_refused)

@@ -153,15 +153,18 @@ Test(tick_backlog, beyond_its_limit_nothing_is_added_and_nothing_lost, .init = s
 
 Test(tick_backlog, the_largest_tick_there_is_fits)
 {
+    enum {
+        LARGE_SLOTS = LS_INPUTS_BYTES_MAX / LS_INPUT_BYTES_MAX
+    };
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_slot_input taken_slots[LS_PLAYERS_MAX];
     ls_tick_inputs taken;
-    open_for(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX);
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    open_for(LARGE_SLOTS, LS_INPUT_BYTES_MAX);
+    for (uint32_t slot = 0; slot < LARGE_SLOTS; slot++) {
         memset(bytes[slot], (int)slot + 1, LS_INPUT_BYTES_MAX);
         slots[slot] = (ls_slot_input){bytes[slot], LS_INPUT_BYTES_MAX, 3};
     }
-    ls_tick_inputs inputs = {.tick = 9, .slot_count = LS_PLAYERS_MAX, .slots = slots};
+    ls_tick_inputs inputs = {.tick = 9, .slot_count = LARGE_SLOTS, .slots = slots};
     cr_assert_eq(ls_tick_backlog_add(backlog, &inputs), LS_OK);
     cr_assert_eq(ls_tick_backlog_pop(backlog, taken_slots, &taken), LS_OK);
     cr_assert_eq(memcmp(taken_slots[31].bytes, bytes[31], LS_INPUT_BYTES_MAX), 0);

@@ -135,6 +135,32 @@ Test(tick_block, a_full_one_is_as_it_was_and_the_next_begins_with_what_did_not_f
     cr_expect_gt(blocks, 3u);
 }
 
+Test(tick_block, each_32_slots_have_a_word_of_their_own)
+{
+    enum {
+        FAR = 100
+    };
+    static ls_tick_block_writer writer;
+    static ls_tick_block_reader reader;
+    ls_slot_input slots[LS_PLAYERS_MAX] = {{0}};
+    slots[FAR] = (ls_slot_input){(const uint8_t *)"x", 1, 2};
+    ls_tick_inputs inputs = {.tick = 5, .slot_count = FAR + 1, .slots = slots};
+    static const uint8_t tick[] = {2 | 4, 0, 0, 0, 1 << 4, 1 + 1, 'x', 0, 0, 0, 1 << 4, 2};
+    ls_tick_block_start(&writer, memory, sizeof memory, FAR + 1);
+    cr_assert(ls_tick_block_add(&writer, &inputs, 0));
+    size_t size = ls_tick_block_finish(&writer, 0);
+    cr_assert_eq(size, LS_TICK_BLOCK_HEAD_BYTES + sizeof tick);
+    cr_assert_arr_eq(memory + LS_TICK_BLOCK_HEAD_BYTES, tick, sizeof tick);
+    uint64_t state_hash = 0;
+    cr_assert_eq(ls_tick_block_open(&reader, memory, size, FAR + 1, 4), LS_OK);
+    cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_OK);
+    cr_expect(slots[FAR].size == 1 && slots[FAR].bytes[0] == 'x' && slots[FAR].events == 2);
+    cr_expect_eq(slots[FAR - 1].size, 0);
+    memory[LS_TICK_BLOCK_HEAD_BYTES + 4] = 1 << 5; /* slot 101 */
+    cr_assert_eq(ls_tick_block_open(&reader, memory, size, FAR + 1, 4), LS_OK);
+    cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_MALFORMED);
+}
+
 Test(tick_block, memory_for_one_tick_holds_the_largest_tick)
 {
     static ls_tick_block_writer writer;

@@ -459,11 +459,15 @@ Test(tick_packet, a_tick_that_does_not_fit_leaves_the_packet_as_it_was)
 }
 
 /* Every slot at its largest, none like the tick before. */
-static void fill_large_tick(uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX],
-                            ls_slot_input inputs[LS_PLAYERS_MAX])
+enum {
+    LARGE_SLOTS = LS_INPUTS_BYTES_MAX / LS_INPUT_BYTES_MAX
+};
+
+static void fill_large_tick(uint8_t bytes[LARGE_SLOTS][LS_INPUT_BYTES_MAX],
+                            ls_slot_input inputs[LARGE_SLOTS])
 {
     ls_rng rng = ls_rng_make(3, 3);
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+    for (uint32_t slot = 0; slot < LARGE_SLOTS; slot++) {
         for (uint32_t i = 0; i < LS_INPUT_BYTES_MAX; i++) {
             bytes[slot][i] = (uint8_t)ls_rng_next(&rng);
         }
@@ -480,6 +484,9 @@ Test(tick_packet, every_tick_of_a_match_fits_into_the_bytes_that_are_told)
     ls_slot_input inputs[LS_PLAYERS_MAX];
     for (uint32_t slots = 1; slots <= LS_PLAYERS_MAX; slots++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            if (slots * sizes[i] > LS_INPUTS_BYTES_MAX) {
+                continue;
+            }
             for (uint32_t slot = 0; slot < slots; slot++) {
                 inputs[slot] = (ls_slot_input){raw, sizes[i], LS_EVENT_JOINED | LS_EVENT_LEFT};
             }
@@ -494,7 +501,7 @@ Test(tick_packet, every_tick_of_a_match_fits_into_the_bytes_that_are_told)
 
 Test(tick_packet, the_largest_tick_of_all_travels_in_parts)
 {
-    static uint8_t input_bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
+    static uint8_t input_bytes[LARGE_SLOTS][LS_INPUT_BYTES_MAX];
     static uint8_t whole[LS_TICK_BYTES_MAX];
     static uint8_t received[LS_TICK_BYTES_MAX];
     static ls_tick_part part;
@@ -506,11 +513,11 @@ Test(tick_packet, the_largest_tick_of_all_travels_in_parts)
 
     uint8_t packet[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
-    cr_assert_not(ls_ticks_write_tick(&stream, LS_PLAYERS_MAX, nothing, inputs));
+    cr_assert_not(ls_ticks_write_tick(&stream, LARGE_SLOTS, nothing, inputs));
     stream = ls_bit_writer(whole, sizeof whole);
-    cr_assert(ls_ticks_write_tick(&stream, LS_PLAYERS_MAX, nothing, inputs));
+    cr_assert(ls_ticks_write_tick(&stream, LARGE_SLOTS, nothing, inputs));
     uint32_t total = (uint32_t)ls_bits_size_bytes(&stream);
-    cr_assert_gt(total, LS_PLAYERS_MAX * LS_INPUT_BYTES_MAX);
+    cr_assert_gt(total, LS_INPUTS_BYTES_MAX);
 
     uint32_t count = ls_tick_part_count(total);
     cr_assert_leq(count, LS_TICK_PARTS_MAX);
@@ -527,10 +534,46 @@ Test(tick_packet, the_largest_tick_of_all_travels_in_parts)
         memcpy(received + i * LS_TICK_PART_BYTES, read.bytes, read.size);
     }
     stream = ls_bit_reader(received, total);
-    ls_tick_cursor_start(&cursor, LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, NULL);
+    ls_tick_cursor_start(&cursor, LARGE_SLOTS, LS_INPUT_BYTES_MAX, NULL);
     cr_assert(ls_ticks_read_tick(&stream, &cursor));
     cr_assert(ls_bits_is_complete(&stream));
-    expect_inputs(&cursor, inputs, LS_PLAYERS_MAX, true);
+    expect_inputs(&cursor, inputs, LARGE_SLOTS, true);
+}
+
+/* All slots have a byte, and one of them changes. */
+static size_t bits_of_one_change(uint32_t slots, uint32_t changed)
+{
+    static ls_tick_cursor cursor;
+    static const uint8_t still = 1;
+    static const uint8_t moved = 3;
+    ls_slot_input before[LS_PLAYERS_MAX];
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        before[slot] = (ls_slot_input){&still, 1, 0};
+        inputs[slot] = (ls_slot_input){slot == changed ? &moved : &still, 1, 0};
+    }
+    ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
+    cr_assert(ls_ticks_write_tick(&stream, slots, before, inputs));
+    size_t bits = stream.position_bits;
+    ls_tick_packet_write_end(&stream);
+    stream = ls_bit_reader(packet, ls_bits_size_bytes(&stream));
+    ls_tick_cursor_start(&cursor, slots, 1, before);
+    cr_assert(ls_ticks_read_tick(&stream, &cursor));
+    expect_inputs(&cursor, inputs, slots, true);
+    return bits;
+}
+
+Test(tick_packet, eight_slots_that_hold_still_take_a_bit_in_a_large_match)
+{
+    enum {
+        HEAD = 3,   /* a tick, without events, with changes */
+        CHANGE = 12 /* of a byte */
+    };
+    cr_expect_eq(bits_of_one_change(32, 9), HEAD + 31 + CHANGE);
+    cr_expect_eq(bits_of_one_change(33, 9), HEAD + 5 + 7 + CHANGE);
+    cr_expect_eq(bits_of_one_change(33, 32), HEAD + 5 + CHANGE, "the last group has one slot");
+    cr_expect_eq(bits_of_one_change(LS_PLAYERS_MAX, 100), HEAD + LS_PLAYERS_MAX / 8 + 7 + CHANGE);
 }
 
 Test(tick_packet, parts_share_out_the_bytes)

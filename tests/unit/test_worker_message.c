@@ -95,7 +95,7 @@ Test(worker_message, lines_that_make_no_sense_are_refused)
     expect_refused("{\"kind\":\"command\",\"command\":{\"kind\":99,\"settings\":{}}}");
     expect_refused("{\"kind\":\"report\",\"report\":{\"name\":\"a\",\"state\":\"asleep\"}}");
     expect_refused("{\"kind\":\"result\",\"status\":1}");
-    expect_refused("{\"kind\":\"event\",\"event\":{\"kind\":\"x\",\"slot\":32}}");
+    expect_refused("{\"kind\":\"event\",\"event\":{\"kind\":\"x\",\"slot\":128}}");
 }
 
 Test(worker_message, counters_of_rooms_add_up)

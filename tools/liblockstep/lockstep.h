@@ -53,7 +53,7 @@ extern "C" {
  * every library of the same first number that is not older. */
 #define LOCKSTEP_VERSION "0.1.0"
 
-#define LOCKSTEP_PLAYERS_MAX 32       /* seats of a match, from slot 0 on */
+#define LOCKSTEP_PLAYERS_MAX 128      /* seats of a match, from slot 0 on */
 #define LOCKSTEP_INPUT_BYTES_MAX 1024 /* of a player for one tick */
 #define LOCKSTEP_NO_SLOT UINT32_MAX   /* an event of nobody's seat; a player that has none */
 

@@ -23,7 +23,8 @@ typedef struct cpu_case {
     uint32_t rtt_ms;
 } cpu_case;
 
-static const cpu_case cpu_cases[] = {{2, 0}, {4, 0}, {16, 0}, {2, 67}, {4, 67}, {16, 67}};
+static const cpu_case cpu_cases[] = {{2, 0},  {4, 0},   {16, 0},  {2, 67},
+                                     {4, 67}, {16, 67}, {32, 67}, {128, 67}};
 
 static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_report *report,
                              ls_text *why)
@@ -40,8 +41,8 @@ static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_
     for (uint32_t round = 0; round < plan->rounds; round++) {
         double slowdown = bench_slowdown();
         bench_memory_match_totals before = bench_memory_match_totals_of(match);
-        bench_memory_match_run(match,
-                               plan->is_smoke ? SMOKE_TICKS : ROUND_CLIENT_TICKS / one->players);
+        bench_memory_match_run(
+            match, plan->is_smoke ? SMOKE_TICKS : LS_MAX(ROUND_CLIENT_TICKS / one->players, 8));
         bench_memory_match_totals after = bench_memory_match_totals_of(match);
         double client_ticks = (double)(after.ticks - before.ticks) * one->players;
         bench_times_add(&session, (double)(after.sessions_ns - before.sessions_ns) / client_ticks,

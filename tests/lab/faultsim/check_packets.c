@@ -21,7 +21,8 @@ static bool is_malformed(const ls_transport_event *event, bool is_to_server)
                             : kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART &&
                                   kind != LS_MESSAGE_BLOB_PART;
     }
-    return kind == 0 || (kind > LS_MESSAGE_CHAT && kind != LS_MESSAGE_LOBBY);
+    return kind == 0 ||
+           (kind > LS_MESSAGE_CHAT && kind != LS_MESSAGE_LOBBY && kind != LS_MESSAGE_NAMES);
 }
 
 static bool is_seated(const match_check *check, ls_peer_id peer)

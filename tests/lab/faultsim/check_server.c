@@ -28,18 +28,17 @@ enum {
 
 static void check_events(match_check *check, ls_tick tick, uint32_t slot, uint32_t events)
 {
-    uint32_t bit = UINT32_C(1) << slot;
     if (events & LS_EVENT_LEFT) {
-        if (!(check->joined_mask & bit)) {
+        if (!ls_slot_set_has(&check->joined, slot)) {
             match_check_note(check, CHECK_I2, tick, "slot %u leaves and is not there", slot);
         }
-        check->joined_mask &= ~bit;
+        ls_slot_set_remove(&check->joined, slot);
     }
     if (events & LS_EVENT_JOINED) {
-        if (check->joined_mask & bit) {
+        if (ls_slot_set_has(&check->joined, slot)) {
             match_check_note(check, CHECK_I2, tick, "slot %u joins and is there", slot);
         }
-        check->joined_mask |= bit;
+        ls_slot_set_add(&check->joined, slot);
     }
 }
 
@@ -54,7 +53,7 @@ static void check_input(match_check *check, ls_tick tick, uint32_t slot, uint64_
 {
     uint64_t nothing = step_observer_digest(NULL, 0);
     const client_check *client = check->by_slot[slot];
-    if (!(check->joined_mask & UINT32_C(1) << slot)) {
+    if (!ls_slot_set_has(&check->joined, slot)) {
         if (digest != nothing) {
             match_check_note(check, CHECK_I2, tick, "slot %u is empty and has an input", slot);
         }
@@ -180,7 +179,7 @@ static bool is_truthful(const client_check *client)
 static bool can_compare(const match_check *check, uint32_t slot, ls_tick tick)
 {
     const client_check *client = check->by_slot[slot];
-    return (check->back_mask >> slot & 1u) && client && !client->core->is_gone &&
+    return ls_slot_set_has(&check->back, slot) && client && !client->core->is_gone &&
            client->life + 1 == check->life && client->held_from <= tick &&
            ls_session_report_of(client->core->session).confirmed > tick;
 }
@@ -277,7 +276,7 @@ void match_check_observe_steps(match_check *check)
 
 static void forget_slots(match_check *check)
 {
-    check->back_mask = 0;
+    check->back = (ls_slot_set){{0}};
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         check->seated_as[slot] = 0; /* a transport of the next process gives the same numbers */
         check->play_from[slot] = CHECK_NO_TICK;
@@ -344,13 +343,13 @@ void match_check_server_lost(void *user, ls_status status, const ls_text *why)
 /* Which slots the closed ticks leave joined. */
 static void find_joined(match_check *check)
 {
-    check->joined_mask = 0;
+    check->joined = (ls_slot_set){{0}};
     for (ls_tick tick = 0; tick < check->tick_count; tick++) {
         for (uint32_t slot = 0; slot < ls_match_players(check->run->match); slot++) {
-            uint32_t bit = UINT32_C(1) << slot;
             uint8_t events = check->ticks[tick].events[slot];
-            check->joined_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
-            check->joined_mask |= events & LS_EVENT_JOINED ? bit : 0;
+            if (events & (LS_EVENT_LEFT | LS_EVENT_JOINED)) {
+                ls_slot_set_put(&check->joined, slot, (events & LS_EVENT_JOINED) != 0);
+            }
         }
     }
 }
@@ -426,7 +425,7 @@ static void on_seated(match_check *check, const ls_match_event *event)
 /* The seat is not its last client's any more. */
 static void on_ready(match_check *check, const ls_match_event *event)
 {
-    check->back_mask |= UINT32_C(1) << event->slot;
+    ls_slot_set_add(&check->back, event->slot);
     if (event->was_coming && !match_check_client_of(check, event->peer)) {
         check->by_slot[event->slot] = NULL;
     }
@@ -456,15 +455,14 @@ static void on_join(match_check *check, uint32_t slot)
 static void check_stall(match_check *check, const ls_match_event *event)
 {
     check->told_ns = check->run->now_ns;
-    if (event->slot_mask == 0 || event->tick != check->tick_count) {
+    if (ls_slot_set_is_empty(event->slots) || event->tick != check->tick_count) {
         match_check_note(check, CHECK_I4, event->tick, "a stall names slots %x after %u ticks",
-                         event->slot_mask, check->tick_count);
+                         event->slots.words[0], check->tick_count);
     }
 }
 
 void match_check_event(match_check *check, const ls_match_event *event)
 {
-    uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
     switch (event->kind) {
     case LS_MATCH_STARTED:
         on_started(check);
@@ -494,7 +492,7 @@ void match_check_event(match_check *check, const ls_match_event *event)
         break;
     case LS_MATCH_PLAYER_LOST:
     case LS_MATCH_PLAYER_LEFT:
-        check->back_mask &= ~bit;
+        ls_slot_set_remove(&check->back, event->slot % LS_PLAYERS_MAX);
         break;
     case LS_MATCH_RESUMED:
         on_resumed(check, event);

@@ -141,9 +141,9 @@ struct match_check {
     bool is_phase_unknown;             /* of ticks that may have been closed ahead */
     uint64_t unscheduled_until_ns;     /* closings up to then follow no schedule */
     uint64_t told_ns;                  /* rule wait: of the last STALLED */
-    uint32_t joined_mask;              /* slots whose JOINED has been closed, and no LEFT since */
+    ls_slot_set joined;                /* slots whose JOINED has been closed, and no LEFT since */
     ls_tick play_from[LS_PLAYERS_MAX]; /* first tick that may have the slot's input, or NO_TICK */
-    uint32_t back_mask;                /* slots that are ready, of a match that is resumed */
+    ls_slot_set back;                  /* slots that are ready, of a match that is resumed */
     uint32_t life;                     /* servers that have died */
     check_life lives[CHECK_CRASHES_MAX];
     bool is_resumed_yet;   /* since the newest crash */

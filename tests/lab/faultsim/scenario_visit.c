@@ -50,7 +50,7 @@ void faultsim_draw_visitors(faultsim_draw *here)
     bool is_visited = faultsim_draw_happens(here, LS_CLASS_VISIT, 6);
     uint32_t visitors = faultsim_draw_between(here, 1, FAULTSIM_SCENARIO_VISITORS_MAX);
     uint32_t players = match->sim.players + visitors + 1;
-    if (!is_visited || players > match->simulation->players_max || players > LS_PLAYERS_MAX) {
+    if (!is_visited || players > match->simulation->players_max) {
         return;
     }
     /* One who means it ill seldom comes alone. */

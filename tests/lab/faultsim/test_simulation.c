@@ -17,7 +17,7 @@ static size_t state_bytes(const ls_sim_config *config)
 }
 
 #define SLOT_FIELD(member, type)                                                                   \
-    LS_FIELD_EACH("slots", offsetof(test_simulation_state, slots), LS_PLAYERS_MAX,                 \
+    LS_FIELD_EACH("slots", offsetof(test_simulation_state, slots), TEST_PLAYERS_MAX,               \
                   test_simulation_slot, member, LS_FIELD_##type, "")
 
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
@@ -75,7 +75,7 @@ static const ls_pass passes[] = {{"count", count}};
     {                                                                                              \
         .abi = LS_SIMULATION_ABI, .size = sizeof(ls_simulation), .version = 1, .name = (its_name), \
         .summary = "adds up what it is given", .default_tick_rate_hz = 60, .default_players = 4,   \
-        .players_max = LS_PLAYERS_MAX, .input_bytes_max = (its_bytes), .params = (its_params),     \
+        .players_max = TEST_PLAYERS_MAX, .input_bytes_max = (its_bytes), .params = (its_params),   \
         .param_count = TEST_PARAM_COUNT, .passes = passes,                                         \
         .pass_count = sizeof passes / sizeof passes[0], .state_bytes = state_bytes,                \
         .fields = fields, .init = init, .bot = bot,                                                \

@@ -19,9 +19,13 @@ typedef struct test_simulation_slot {
     uint32_t leaves;
 } test_simulation_slot;
 
+enum {
+    TEST_PLAYERS_MAX = 32 /* each with as many bytes as an input may have */
+};
+
 typedef struct test_simulation_state {
     ls_rng rng;
-    test_simulation_slot slots[LS_PLAYERS_MAX];
+    test_simulation_slot slots[TEST_PLAYERS_MAX];
 } test_simulation_state;
 
 const ls_simulation *test_simulation(void);

@@ -89,10 +89,10 @@ static uint64_t digest_text(uint64_t digest, const char *text)
 static uint64_t digest_match_event(uint64_t digest, const virtual_event *taken)
 {
     const ls_match_event *event = &taken->event;
-    const uint64_t fields[] = {taken->at_ns,      (uint64_t)event->kind, event->slot,
-                               event->peer,       event->tick,           (uint64_t)event->status,
-                               event->slot_mask,  event->waited_ms,      event->server_hash,
-                               event->client_hash};
+    const uint64_t fields[] = {
+        taken->at_ns,       (uint64_t)event->kind,   event->slot,           event->peer,
+        event->tick,        (uint64_t)event->status, event->slots.words[0], event->waited_ms,
+        event->server_hash, event->client_hash};
     return digest_text(ls_hash_bytes(fields, sizeof fields, digest), event->text.bytes);
 }
 
@@ -100,7 +100,7 @@ static uint64_t digest_session_event(uint64_t digest, const virtual_client_event
 {
     const ls_session_event *event = &taken->event;
     const uint64_t fields[] = {taken->at_ns,           (uint64_t)event->kind,
-                               event->waiting.tick,    event->waiting.slot_mask,
+                               event->waiting.tick,    event->waiting.slots.words[0],
                                event->desync.slot,     event->desync.tick,
                                event->end.final_tick,  event->end.final_hash,
                                (uint64_t)event->status};
@@ -199,7 +199,7 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     }
     char waiting[64] = "";
     if (event->kind == LS_MATCH_STALLED) {
-        snprintf(waiting, sizeof waiting, " for slots %x since %u ms", event->slot_mask,
+        snprintf(waiting, sizeof waiting, " for slots %x since %u ms", event->slots.words[0],
                  event->waited_ms);
     }
     virtual_log(run, "server: %s%s (slot %u, peer %u, tick %u) %s %s", match_events[event->kind],
@@ -223,7 +223,7 @@ void virtual_log_session_event(virtual_client *client, const ls_session_event *e
         break;
     case LS_SESSION_EVENT_WAITING:
         virtual_log(run, "client %u: is told to wait for slots %x at tick %u", client->index,
-                    event->waiting.slot_mask, event->waiting.tick);
+                    event->waiting.slots.words[0], event->waiting.tick);
         break;
     case LS_SESSION_EVENT_NOTICE:
         virtual_log(run, "client %u: is told %s (kind %u)", client->index, event->notice.text.bytes,

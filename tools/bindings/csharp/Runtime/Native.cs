@@ -210,7 +210,7 @@ namespace Lockstep
         public const int LOCKSTEP_TRIANGLE = 3;
         public const int LOCKSTEP_TEXT = 5;
         public const int LOCKSTEP_WHEEL = 6;
-        public const uint LOCKSTEP_PLAYERS_MAX = 32;
+        public const uint LOCKSTEP_PLAYERS_MAX = 128;
         public const uint LOCKSTEP_INPUT_BYTES_MAX = 1024;
         public const uint LOCKSTEP_NO_SLOT = 4294967295;
         public const uint LOCKSTEP_JOINED = 1;

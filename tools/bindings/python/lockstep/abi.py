@@ -13,7 +13,7 @@ from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int32,
 from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 
 VERSION = "0.1.0"  # of the header that this is written after
-PLAYERS_MAX = 32
+PLAYERS_MAX = 128
 INPUT_BYTES_MAX = 1024
 NO_SLOT = 0xFFFFFFFF
 JOINED = 1
