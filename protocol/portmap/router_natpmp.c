@@ -4,7 +4,6 @@
 #include "lockstep/protocol/portmap/router.h"
 
 #include <natpmp.h>
-#include <sys/time.h>
 
 #define PATIENCE_NS (2 * LS_NS_PER_SECOND) /* of the 64 s that the library would take */
 

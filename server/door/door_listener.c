@@ -2,7 +2,8 @@
 #include "lockstep/server/door/door_listener.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/system/file.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/server/control/http_daemon.h"
 #include "lockstep/server/control/http_guard.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     CONNECTIONS_MAX = 1536, /* of them LS_DOOR_PLAYERS_MAX are players' */
@@ -104,30 +103,44 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, uint32_t status
 /* ---- files ---- */
 
 typedef struct page_file {
-    int descriptor;
-    uint64_t bytes;
+    ls_mapped_file content;
     const char *encoding; /* NULL: as it is */
-    char etag[64];
+    char etag[32];
 } page_file;
 
 static bool open_file(const char *folder, const char *name, const char *ending, page_file *out)
 {
     char path[FILE_BYTES_MAX];
-    struct stat facts;
     snprintf(path, sizeof path, "%s%s", name, ending);
-    int file = ls_file_open_beneath(folder, path);
-    if (file < 0) {
+    if (ls_mapped_file_open_beneath(folder, path, &out->content, NULL) != LS_OK) {
         return false;
     }
-    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        (void)close(file);
-        return false;
-    }
-    out->descriptor = file;
-    out->bytes = (uint64_t)facts.st_size;
-    snprintf(out->etag, sizeof out->etag, "\"%" PRIx64 "-%" PRIx64 "-%" PRIx64 "%s\"",
-             (uint64_t)facts.st_mtim.tv_sec, (uint64_t)facts.st_mtim.tv_nsec, out->bytes, ending);
+    snprintf(out->etag, sizeof out->etag, "\"%016" PRIx64 "%s\"",
+             ls_hash_bytes(out->content.bytes, out->content.size, 0), ending);
     return true;
+}
+
+static void close_file(void *content)
+{
+    ls_mapped_file_close(content);
+    free(content);
+}
+
+/* The bytes go with the response; where there is none they are gone. */
+static struct MHD_Response *respond_with(ls_mapped_file *content)
+{
+    ls_mapped_file *kept = malloc(sizeof *kept);
+    struct MHD_Response *response = NULL;
+    if (kept) {
+        *kept = *content;
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            kept->size, (void *)(uintptr_t)kept->bytes, close_file, kept);
+    }
+    if (!response) {
+        free(kept);
+        ls_mapped_file_close(content);
+    }
+    return response;
 }
 
 /* The smallest that the client can read. */
@@ -162,13 +175,10 @@ static enum MHD_Result answer_file(const ls_door_listener *listener,
     bool is_known = known && ls_web_list_has(known, file.etag);
     struct MHD_Response *response = NULL;
     if (is_known) {
-        (void)close(file.descriptor);
+        ls_mapped_file_close(&file.content);
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     } else {
-        response = MHD_create_response_from_fd64(file.bytes, file.descriptor);
-        if (!response) {
-            (void)close(file.descriptor);
-        }
+        response = respond_with(&file.content);
     }
     if (response) {
         add(response, "Content-Type", ls_web_file_type(name));

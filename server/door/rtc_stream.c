@@ -4,7 +4,6 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/server/door/dcep.h"
 
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <usrsctp.h>
