@@ -123,13 +123,13 @@ static bool open_file(const char *folder, const char *name, const char *ending, 
 static void close_file(void *content)
 {
     ls_mapped_file_close(content);
-    free(content);
+    ls_release(ls_allocator_heap(), content);
 }
 
 /* The bytes go with the response; where there is none they are gone. */
 static struct MHD_Response *respond_with(ls_mapped_file *content)
 {
-    ls_mapped_file *kept = malloc(sizeof *kept);
+    ls_mapped_file *kept = ls_allocate(ls_allocator_heap(), sizeof *kept);
     struct MHD_Response *response = NULL;
     if (kept) {
         *kept = *content;
@@ -137,7 +137,7 @@ static struct MHD_Response *respond_with(ls_mapped_file *content)
             kept->size, (void *)(uintptr_t)kept->bytes, close_file, kept);
     }
     if (!response) {
-        free(kept);
+        ls_release(ls_allocator_heap(), kept);
         ls_mapped_file_close(content);
     }
     return response;

@@ -1,12 +1,13 @@
-/* Rights of files, as POSIX has them. */
+/* Rights of files and folders, as POSIX has them, for tests that look at what a file was made with.
+ * Windows has access lists in place of them, which no test looks at: there it is enough that the
+ * file is there. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_RIGHTS_H
 #define LOCKSTEP_TESTS_SUPPORT_RIGHTS_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Whether a file or a folder has just these, such as 0600. Windows has access lists in place of
- * them, which are not looked at: there it is enough that the file is there. */
+/* Whether it has just these, such as 0600. */
 static inline bool has_rights(const char *path, unsigned rights)
 {
     struct stat found;
