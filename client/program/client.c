@@ -16,6 +16,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/pages.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -281,6 +282,8 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
             const ls_offer *offer = ls_session_offer(player->session);
             ls_client_link_set_match(player->link, offer->match_id);
             player->dt_ns = LS_NS_PER_SECOND / offer->config.tick_rate_hz;
+            const ls_sim_instance *instance = ls_session_instance(player->session);
+            ls_pages_enlarge(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance));
         }
         if (event.kind == LS_SESSION_EVENT_NOTICE && event.notice.kind == LS_NOTICE_NEXT) {
             player->next = event.notice.text;

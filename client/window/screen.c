@@ -5,6 +5,7 @@
 #include "lockstep/client/window/terminal.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/common/system/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,22 @@ enum {
     FPS_DEFAULT = 60,
     TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
     TEXT_LINES = 7, /* of the HUD model, below the picture */
+    SOUND_LINES_MAX = 16,
 };
+
+/* Looks for the audio device, which takes longer than a tick: inputs are made meanwhile. */
+typedef struct sound_search {
+    ls_thread thread;
+    ls_monitor *monitor;
+    bool is_under_way;
+    bool is_done; /* guarded; until then all below is the thread's: */
+    ls_loudspeaker *found;
+    uint32_t line_count;
+    struct {
+        ls_log_level level;
+        ls_text text;
+    } lines[SOUND_LINES_MAX]; /* for the log, which is not the thread's */
+} sound_search;
 
 struct ls_screen {
     const ls_allocator *allocator;
@@ -28,6 +44,7 @@ struct ls_screen {
     ls_scene scene;              /* of a terminal */
     ls_loudspeaker *loudspeaker; /* NULL: it is silent */
     bool has_sought_sound;
+    sound_search search;
     ls_frame_pace pace;
     uint64_t next_ns;      /* when the next frame is to begin */
     uint64_t work_ns;      /* what the last frame took, without the painter's part */
@@ -158,20 +175,6 @@ static void add_files(ls_screen *screen, ls_painter_job *job)
     screen->jobs_out += job->file_count > 0;
 }
 
-void ls_screen_close(ls_screen *screen)
-{
-    if (screen) {
-        ls_painter_stop(screen->painter);
-        log_written(screen);
-        ls_view_destroy(screen->view);
-        ls_loudspeaker_close(screen->loudspeaker);
-        ls_painter_close(screen->painter);
-        ls_terminal_close(screen->terminal);
-        ls_scene_deinit(&screen->scene);
-        ls_release(screen->allocator, screen);
-    }
-}
-
 /* ---- sound ---- */
 
 bool ls_screen_config_has_sound(const ls_screen_config *config)
@@ -179,20 +182,68 @@ bool ls_screen_config_has_sound(const ls_screen_config *config)
     return config->kind == LS_SCREEN_WINDOW && config->volume > 0;
 }
 
-void ls_screen_start_sound(ls_screen *screen)
+static void keep_line(void *user, ls_log_level level, const char *line)
 {
+    sound_search *search = user;
+    if (search->line_count < SOUND_LINES_MAX) {
+        search->lines[search->line_count].level = level;
+        ls_text_set(&search->lines[search->line_count++].text, "%s", line);
+    }
+}
+
+static void search_sound(void *user)
+{
+    ls_screen *screen = user;
+    sound_search *search = &screen->search;
+    const ls_log log = {screen->log->level, keep_line, search};
     ls_loudspeaker_config config = {.folder = screen->config.sounds,
                                     .volume = screen->config.volume};
     ls_text why = {{0}};
+    ls_status status = ls_loudspeaker_open(&config, &log, screen->allocator, &search->found, &why);
+    if (status != LS_OK) {
+        ls_log_line(&log, LS_LOG_WARNING, "no sound: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+    ls_monitor_enter(search->monitor);
+    search->is_done = true;
+    ls_monitor_leave(search->monitor);
+}
+
+static bool has_found_sound(sound_search *search)
+{
+    ls_monitor_enter(search->monitor);
+    bool is_done = search->is_done;
+    ls_monitor_leave(search->monitor);
+    return is_done;
+}
+
+/* Waits for its end. */
+static void end_search(ls_screen *screen)
+{
+    sound_search *search = &screen->search;
+    if (!search->is_under_way) {
+        return;
+    }
+    ls_thread_join(&search->thread);
+    search->is_under_way = false;
+    screen->loudspeaker = search->found;
+    for (uint32_t i = 0; i < search->line_count; i++) {
+        ls_log_line(screen->log, search->lines[i].level, "%s", search->lines[i].text.bytes);
+    }
+}
+
+void ls_screen_start_sound(ls_screen *screen)
+{
+    sound_search *search = &screen->search;
     if (screen->has_sought_sound || !ls_screen_config_has_sound(&screen->config)) {
         return;
     }
     screen->has_sought_sound = true;
-    ls_status status =
-        ls_loudspeaker_open(&config, screen->log, screen->allocator, &screen->loudspeaker, &why);
-    if (status != LS_OK) {
-        ls_log_line(screen->log, LS_LOG_WARNING, "no sound: %s",
-                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    search->monitor = ls_monitor_create();
+    search->is_under_way =
+        search->monitor && ls_thread_start(&search->thread, search_sound, screen);
+    if (!search->is_under_way) {
+        ls_log_line(screen->log, LS_LOG_WARNING, "no sound: no thread can be started for it");
     }
 }
 
@@ -201,6 +252,22 @@ void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound)
     if (screen->loudspeaker) {
         ls_loudspeaker_play(screen->loudspeaker, sound,
                             ls_sound_gain_of(sound, ls_view_camera(screen->view)));
+    }
+}
+
+void ls_screen_close(ls_screen *screen)
+{
+    if (screen) {
+        end_search(screen);
+        ls_painter_stop(screen->painter);
+        log_written(screen);
+        ls_view_destroy(screen->view);
+        ls_loudspeaker_close(screen->loudspeaker);
+        ls_monitor_destroy(screen->search.monitor);
+        ls_painter_close(screen->painter);
+        ls_terminal_close(screen->terminal);
+        ls_scene_deinit(&screen->scene);
+        ls_release(screen->allocator, screen);
     }
 }
 
@@ -322,6 +389,9 @@ static void frame_of_terminal(ls_screen *screen, uint64_t now_ns)
 static void frame_of_window(ls_screen *screen, uint64_t now_ns)
 {
     log_written(screen);
+    if (screen->search.is_under_way && has_found_sound(&screen->search)) {
+        end_search(screen);
+    }
     ls_painter_state state = ls_painter_look(screen->painter);
     ls_painter_job *job = ls_painter_take(screen->painter);
     screen->fonts = state.fonts;

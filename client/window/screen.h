@@ -56,8 +56,8 @@ void ls_screen_close(ls_screen *screen);
 /* Whether its person hears anything: it is a window, and not silent. */
 bool ls_screen_config_has_sound(const ls_screen_config *config);
 
-/* Looks for the audio device, once it is known that there is something to hear. Without one the log
- * says so, and the screen stays silent. */
+/* Begins to look for the audio device, once it is known that there is something to hear: nothing
+ * waits for it. Without one the log says so, and the screen stays silent. */
 void ls_screen_start_sound(ls_screen *screen);
 
 /* Plays a sound, if it can. */

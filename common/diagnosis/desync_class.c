@@ -329,13 +329,14 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
                                                            : circumstances->with_client;
     bool is_many = circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX;
     bool is_wide = circumstances->bits > LS_DESYNC_ONE_OFF_BITS_MAX;
+    bool is_written = circumstances->outside && circumstances->is_beyond_bit;
     if (company > 0) {
         conclude(out, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
         ls_text_add(&out->why,
                     "run again from the saved state, the %s gets the other side's result, though "
                     "%" PRIu32 " other client%s had the same as the %s in the match",
                     word, company, company == 1 ? "" : "s", word);
-    } else if (is_many || is_wide) {
+    } else if (is_many || is_wide || is_written) {
         conclude(out, circumstances->outside ? LS_DESYNC_CLASS_OUTSIDE : LS_DESYNC_CLASS_UNKNOWN,
                  culprit);
         ls_text_add(&out->why,
@@ -343,6 +344,8 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
         if (is_many) {
             ls_text_add(&out->why, "and %" PRIu64 " values differ, more than a flipped bit changes",
                         circumstances->elements);
+        } else if (!is_wide) {
+            ls_text_add(&out->why, "and no value differs by one flipped bit");
         } else {
             ls_text_add(&out->why,
                         "and values that a pass writes differ in %" PRIu32

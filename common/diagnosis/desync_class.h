@@ -73,7 +73,7 @@ ls_text ls_desync_since(const ls_sim_instance *instance, uint32_t interval_ticks
       "what the step reads there into parameters")                                                 \
     X(PROCESS, "process", "statics, threads, addresses or time",                                   \
       "run lockstep-synctest GAME.so: it changes them, and time and random seeds, one by one")     \
-    X(RACE, "race", "a race, or chance",                                                           \
+    X(RACE, "race", "a race between threads, or chance",                                           \
       "run lockstep-synctest GAME.so --only still,workers, build the game with "                   \
       "-fsanitize=thread, and draw no numbers from the system, the clock or a process id")
 
@@ -132,6 +132,7 @@ typedef struct ls_desync_verdict {
 typedef struct ls_desync_circumstances {
     uint64_t elements;    /* in which the first state that differs does; 0: not known */
     uint32_t bits;        /* of those that some pass writes; 0: none does, or it is not known */
+    bool is_beyond_bit;   /* no value differs by a power of two, as one flipped bit makes it */
     uint32_t with_server; /* other clients that had the server's state in the match */
     uint32_t with_client; /* other clients that had this client's */
     const char *outside;  /* what writes to variables outside the state (rerun_host.h); NULL */

@@ -1,8 +1,8 @@
-/* Mapped file: a whole file as bytes. A small one is copied, so that nothing that another process
- * does with the file changes them: an editor or a copy that writes over a service's configuration
- * cuts it first. A larger one is read from the disk as it is looked at, and ends the program where
- * another process has cut off what is looked at. The only place that maps files. Called by
- * programs. */
+/* Mapped file: a whole file as bytes. A small one is copied, and on Windows any, so that nothing
+ * that another process does with the file changes them: an editor or a copy that writes over a
+ * service's configuration cuts it first. A larger one is read from the disk as it is looked at, and
+ * ends the program where another process has cut off what is looked at. The only place that maps
+ * files. Called by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
 #define LOCKSTEP_COMMON_SYSTEM_MAPPED_FILE_H
 

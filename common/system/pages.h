@@ -1,5 +1,6 @@
-/* Pages: memory in whole pages, which can be closed to reading and writing. Called by synctest, to
- * find out who touches what it must not. */
+/* Pages: memory in whole pages, which can be closed to reading and writing, and the size of those
+ * that a large block lies in. Called by synctest, to find out who touches what it must not, and by
+ * the programs that step large states. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_PAGES_H
 #define LOCKSTEP_COMMON_SYSTEM_PAGES_H
 
@@ -23,5 +24,9 @@ void *ls_pages_acquire(uintptr_t wanted, size_t bytes);
 bool ls_pages_allow(void *pages, size_t bytes, ls_pages_access access);
 
 void ls_pages_release(void *pages, size_t bytes); /* all that acquire gave */
+
+/* Moves what lies here, in any memory, into pages of 2 MiB, which the processor finds faster. Takes
+ * about a millisecond for 2 MiB. No effect on less, and where the system has no such pages free. */
+void ls_pages_enlarge(const void *start, size_t bytes);
 
 #endif

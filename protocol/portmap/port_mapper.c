@@ -10,7 +10,7 @@
  * anew, and then knows nothing. */
 #define RENEW_MIN_MS (30 * MS_PER_S)
 #define RENEW_MAX_MS (LS_ROUTER_LIFETIME_S / 2 * MS_PER_S)
-#define RETRY_MIN_MS (60 * MS_PER_S)
+#define RETRY_MIN_MS (10 * MS_PER_S)
 #define RETRY_MAX_MS (15 * 60 * MS_PER_S)
 
 typedef struct port_mapper {

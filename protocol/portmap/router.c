@@ -1,11 +1,12 @@
 #include "lockstep/protocol/portmap/router.h"
 
-/* NAT-PMP first: one datagram there and one back, where UPnP searches for seconds. */
+/* UPnP last: it searches for seconds, where the others send a datagram or two. */
 uint32_t ls_router_ways(const ls_router_way **ways)
 {
-    static ls_router_way all[2];
+    static ls_router_way all[3];
     all[0] = ls_router_natpmp;
-    all[1] = ls_router_upnp;
+    all[1] = ls_router_pcp;
+    all[2] = ls_router_upnp;
     *ways = all;
-    return 2;
+    return 3;
 }

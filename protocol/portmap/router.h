@@ -1,14 +1,16 @@
 /* Router: the ways to ask the router of this network to lead a UDP port of its own to this machine:
- * NAT-PMP and UPnP, each over a library. Waits for answers, up to some seconds, so that it is never
- * called in the thread of a match; and reads what a router says with code that others wrote, so
- * that it is called in a process of its own. Says nothing about whether an answer can be true.
- * Called by port_mapper. */
+ * NAT-PMP and UPnP, each over a library, and PCP. Waits for answers, up to some seconds, so that it
+ * is never called in the thread of a match; and reads what a router says with code that others
+ * wrote, so that it is called in a process of its own. Says nothing about whether an answer can be
+ * true. Called by port_mapper. */
 #ifndef LOCKSTEP_PROTOCOL_PORTMAP_ROUTER_H
 #define LOCKSTEP_PROTOCOL_PORTMAP_ROUTER_H
 
 #include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
 
 #define LS_ROUTER_LIFETIME_S 3600u /* that is asked for */
 
@@ -32,6 +34,9 @@ typedef struct ls_router_way {
 /* The ways of this build, in the order in which they are tried; returns how many. */
 uint32_t ls_router_ways(const ls_router_way **ways);
 
-extern const ls_router_way ls_router_natpmp, ls_router_upnp;
+extern const ls_router_way ls_router_natpmp, ls_router_pcp, ls_router_upnp;
+
+/* Of this network, of IPv4, without a port; false: it has none. */
+bool ls_router_gateway(ls_endpoint *out);
 
 #endif

@@ -4,7 +4,6 @@
 #include "lockstep/protocol/portmap/router.h"
 
 #include <natpmp.h>
-#include <sys/time.h>
 
 #define PATIENCE_NS (2 * LS_NS_PER_SECOND) /* of the 64 s that the library would take */
 
@@ -77,6 +76,17 @@ static ls_status request(natpmp_t *session, uint16_t inside, uint16_t wanted, ls
             .lifetime_s = mapping.pnu.newportmapping.lifetime};
     }
     return status;
+}
+
+bool ls_router_gateway(ls_endpoint *out)
+{
+    natpmp_t session;
+    int code = initnatpmp(&session, 0, 0);
+    if (code >= 0) {
+        *out = ls_endpoint_from_ipv4(session.gateway, 0);
+    }
+    (void)closenatpmp(&session);
+    return code >= 0;
 }
 
 static ls_status map(uint16_t inside, uint16_t wanted, ls_port_mapping *out, ls_text *why)

@@ -302,6 +302,30 @@ static void write_uploads(const writer *from)
               is_old ? (now_ms - uploads->oldest_unix_ms) / 1000 : 0);
 }
 
+static void write_door(const writer *from)
+{
+    const ls_door_report *door = from->view->door;
+    if (!door) {
+        return;
+    }
+    write_one(from->text, "lockstep_door_players", "gauge",
+              "Players who come by the door for pages.", door->players);
+    write_one(from->text, "lockstep_door_connections_total", "counter",
+              "WebSockets and data channels of players.", door->opened);
+    write_one(from->text, "lockstep_door_refused_total", "counter",
+              "Handshakes and offers of pages that were refused.", door->refused);
+    write_one(from->text, "lockstep_door_wrong_total", "counter",
+              "WebSockets that were closed for what came by them.", door->wrong);
+    write_one(from->text, "lockstep_door_received_total", "counter",
+              "Datagrams of pages that were forwarded.", door->received);
+    write_one(from->text, "lockstep_door_dropped_total", "counter",
+              "Datagrams of pages that were too many, or too long.", door->dropped);
+    write_one(from->text, "lockstep_door_sent_total", "counter", "Datagrams for pages.",
+              door->sent);
+    write_one(from->text, "lockstep_door_stale_total", "counter",
+              "Datagrams for pages that were dropped for newer ones.", door->stale);
+}
+
 #define OF_WORKER(member) LS_JSON_FIELD(ls_worker_report, member)
 
 static const struct {
@@ -427,6 +451,7 @@ void ls_http_metrics_write(const ls_service_view *view, ls_http_text *text)
     write_service(from);
     write_storage(from);
     write_uploads(from);
+    write_door(from);
     write_workers(from);
     write_gauges(from, "", &from->all, 1);
     write_counters(from, "", &from->all, 1);

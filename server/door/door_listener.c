@@ -2,7 +2,9 @@
 #include "lockstep/server/door/door_listener.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/system/file.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/socket.h"
 #include "lockstep/server/control/http_daemon.h"
 #include "lockstep/server/control/http_guard.h"
 #include "lockstep/server/door/web_frames.h"
@@ -10,9 +12,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     CONNECTIONS_MAX = 1536, /* of them LS_DOOR_PLAYERS_MAX are players' */
@@ -43,6 +44,9 @@ typedef struct request {
     bool is_answered;
     bool has_head;
     bool is_upgraded; /* its connection is a player's from then on */
+    bool is_offer;    /* of a data channel, which has a body */
+    char *body;
+    size_t body_bytes;
 } request;
 
 /* ---- answers ---- */
@@ -99,30 +103,44 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, uint32_t status
 /* ---- files ---- */
 
 typedef struct page_file {
-    int descriptor;
-    uint64_t bytes;
+    ls_mapped_file content;
     const char *encoding; /* NULL: as it is */
-    char etag[64];
+    char etag[32];
 } page_file;
 
 static bool open_file(const char *folder, const char *name, const char *ending, page_file *out)
 {
     char path[FILE_BYTES_MAX];
-    struct stat facts;
     snprintf(path, sizeof path, "%s%s", name, ending);
-    int file = ls_file_open_beneath(folder, path);
-    if (file < 0) {
+    if (ls_mapped_file_open_beneath(folder, path, &out->content, NULL) != LS_OK) {
         return false;
     }
-    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        (void)close(file);
-        return false;
-    }
-    out->descriptor = file;
-    out->bytes = (uint64_t)facts.st_size;
-    snprintf(out->etag, sizeof out->etag, "\"%" PRIx64 "-%" PRIx64 "-%" PRIx64 "%s\"",
-             (uint64_t)facts.st_mtim.tv_sec, (uint64_t)facts.st_mtim.tv_nsec, out->bytes, ending);
+    snprintf(out->etag, sizeof out->etag, "\"%016" PRIx64 "%s\"",
+             ls_hash_bytes(out->content.bytes, out->content.size, 0), ending);
     return true;
+}
+
+static void close_file(void *content)
+{
+    ls_mapped_file_close(content);
+    ls_release(ls_allocator_heap(), content);
+}
+
+/* The bytes go with the response; where there is none they are gone. */
+static struct MHD_Response *respond_with(ls_mapped_file *content)
+{
+    ls_mapped_file *kept = ls_allocate(ls_allocator_heap(), sizeof *kept);
+    struct MHD_Response *response = NULL;
+    if (kept) {
+        *kept = *content;
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            kept->size, (void *)(uintptr_t)kept->bytes, close_file, kept);
+    }
+    if (!response) {
+        ls_release(ls_allocator_heap(), kept);
+        ls_mapped_file_close(content);
+    }
+    return response;
 }
 
 /* The smallest that the client can read. */
@@ -157,13 +175,10 @@ static enum MHD_Result answer_file(const ls_door_listener *listener,
     bool is_known = known && ls_web_list_has(known, file.etag);
     struct MHD_Response *response = NULL;
     if (is_known) {
-        (void)close(file.descriptor);
+        ls_mapped_file_close(&file.content);
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     } else {
-        response = MHD_create_response_from_fd64(file.bytes, file.descriptor);
-        if (!response) {
-            (void)close(file.descriptor);
-        }
+        response = respond_with(&file.content);
     }
     if (response) {
         add(response, "Content-Type", ls_web_file_type(name));
@@ -243,6 +258,63 @@ static enum MHD_Result answer_socket(ls_door_listener *listener, request *of,
     return result;
 }
 
+/* ---- offers of data channels ---- */
+
+static enum MHD_Result answer_offer(const ls_door_listener *listener, const request *of,
+                                    struct MHD_Connection *connection)
+{
+    const ls_http_client *client = ls_http_client_of(connection);
+    const ls_web_site site = {.names = listener->config.page->hosts,
+                              .is_tls = listener->config.is_tls};
+    char answer[LS_SDP_ANSWER_BYTES_MAX];
+    const char *why = NULL;
+    uint32_t status = 501;
+    ls_endpoint own;
+    if (!ls_web_origin_is_good(&site, header_of(connection, "Host"),
+                               header_of(connection, "Origin"))) {
+        ls_door_count(&listener->config.page->refused);
+        return refuse(connection, 403, "the page is another site's");
+    }
+    if (!listener->config.rtc || !ls_socket_own(client->descriptor, &own)) {
+        return refuse(connection, status, "this server has no data channels");
+    }
+    const ls_rtc_offer offer = {
+        .text = of->body, .size = of->body_bytes, .from = &client->from, .own = &own};
+    size_t size = ls_rtc_peers_answer(listener->config.rtc, &offer, answer, &status, &why);
+    if (size == 0) {
+        return refuse(connection, status, why);
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, answer, MHD_RESPMEM_MUST_COPY);
+    if (response) {
+        add(response, "Content-Type", "application/sdp");
+        add(response, "Cache-Control", "no-store");
+    }
+    return queue(connection, 200, response);
+}
+
+static enum MHD_Result store_body(request *of, const char *bytes, size_t size)
+{
+    if (!of->body) {
+        of->body = ls_allocate(ls_allocator_heap(), LS_SDP_BYTES_MAX);
+    }
+    if (!of->body || size > LS_SDP_BYTES_MAX - of->body_bytes) {
+        return MHD_NO;
+    }
+    memcpy(of->body + of->body_bytes, bytes, size);
+    of->body_bytes += size;
+    return MHD_YES;
+}
+
+static bool is_offer(struct MHD_Connection *connection, const char *path, const char *method)
+{
+    const char *type = header_of(connection, "Content-Type");
+    const char *length = header_of(connection, "Content-Length");
+    return strcmp(method, "POST") == 0 && strcmp(path, "/play/rtc") == 0 && type &&
+           strcmp(type, "application/sdp") == 0 && length &&
+           strtoull(length, NULL, 10) <= LS_SDP_BYTES_MAX;
+}
+
 /* ---- requests ---- */
 
 static void *begin_request(void *user, const char *target, struct MHD_Connection *connection)
@@ -274,7 +346,7 @@ static bool is_odd(const request *of, struct MHD_Connection *connection, const c
     ls_http_head_begin(&head, version);
     (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &head);
     return !info || ls_http_head_is_ambiguous(&head, method + info->header_size) ||
-           head.lengths + head.encodings > 0;
+           head.encodings > 0 || (head.lengths > 0 && !of->is_offer);
 }
 
 static enum MHD_Result redirect(struct MHD_Connection *connection)
@@ -307,12 +379,17 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     ls_door_listener *listener = user;
     request *of = *context;
     ls_http_client *client = ls_http_client_of(connection);
-    (void)upload;
-    if (!of || of->is_answered || *upload_size > 0 || !client || client->is_shut) {
+    if (!of || of->is_answered || !client || client->is_shut) {
         return MHD_NO;
+    }
+    if (*upload_size > 0) {
+        size_t size = *upload_size;
+        *upload_size = 0;
+        return of->is_offer ? store_body(of, upload, size) : MHD_NO;
     }
     if (!of->has_head) {
         of->has_head = true;
+        of->is_offer = is_offer(connection, path, method);
         if (is_odd(of, connection, method, version)) {
             of->is_answered = true;
             return refuse(connection, 400, "the request can be read in two ways, or has a body");
@@ -321,6 +398,9 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     }
     of->is_answered = true;
     ls_http_client_give_time(&listener->daemon, client, ANSWER_TIMEOUT_MS);
+    if (of->is_offer && of->body) {
+        return answer_offer(listener, of, connection);
+    }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         return refuse(connection, 405, "a page is read with GET");
     }
@@ -335,6 +415,9 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     (void)code;
     if (of && !of->is_upgraded) {
         ls_http_client_end_request(&listener->daemon, ls_http_client_of(connection));
+    }
+    if (of) {
+        ls_release(ls_allocator_heap(), of->body);
     }
     ls_release(ls_allocator_heap(), of);
     *context = NULL;

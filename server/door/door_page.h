@@ -16,10 +16,12 @@
 #define LS_DOOR_UDP_DESCRIPTOR 3
 #define LS_DOOR_LISTEN_DESCRIPTOR 4
 #define LS_DOOR_PAGE_DESCRIPTOR 5
+#define LS_DOOR_RTC_DESCRIPTOR 6 /* if it has one */
 
 typedef struct ls_door_page {
     ls_endpoint server; /* of its UDP socket, as the door reaches it */
     uint8_t secret[LS_DOOR_SECRET_BYTES];
+    bool has_rtc;
     uint32_t log_level, log_format;               /* as the server's */
     char files[LS_DOOR_PATH_BYTES_MAX];           /* the folder of the page */
     char hosts[LS_DOOR_HOSTS_BYTES_MAX];          /* names of this machine, or "" */

@@ -33,6 +33,7 @@ struct ls_door {
     ls_endpoint bound;
     int datagrams; /* descriptors of the door's process */
     int listening;
+    int rtc; /* -1: no data channels */
     int page_descriptor;
     ls_door_page *page;
     ls_event_loop *loop;
@@ -79,8 +80,8 @@ static ls_status start_process(ls_door *door, ls_text *why)
         .program = LS_CHILD_THIS_PROGRAM,
         .arguments = arguments,
         .streams = {0, LS_CHILD_OUR_OUTPUT, LS_CHILD_OUR_ERRORS},
-        .descriptors = {door->datagrams, door->listening, door->page_descriptor},
-        .descriptor_count = 3,
+        .descriptors = {door->datagrams, door->listening, door->page_descriptor, door->rtc},
+        .descriptor_count = door->rtc >= 0 ? 4 : 3,
         .has_group = true, /* what stops this process by the terminal leaves it to say so */
         .dies_with_parent = true};
     ls_status status = ls_child_process_start(&process, &door->process, why);
@@ -226,6 +227,19 @@ static ls_status open_listening(ls_door *door, const ls_door_config *config, ls_
                              strerror(errno));
 }
 
+/* The UDP port of the same number: one number to let through a firewall. Pages that cannot have it
+ * play by their WebSockets. */
+static void open_rtc(ls_door *door)
+{
+    door->rtc = ls_udp_descriptor_listen(&door->bound, false);
+    door->page->has_rtc = door->rtc >= 0;
+    if (door->rtc < 0) {
+        ls_log_line(door->log, LS_LOG_WARNING,
+                    "--web: UDP port %u is not free: pages play without data channels",
+                    (unsigned)door->bound.port);
+    }
+}
+
 static ls_status open_all(ls_door *door, const ls_door_config *config, ls_text *why)
 {
     ls_status status = ls_cipher_init();
@@ -241,6 +255,9 @@ static ls_status open_all(ls_door *door, const ls_door_config *config, ls_text *
     LS_THEN(status, check_tls(config, why));
     LS_THEN(status, open_datagrams(door, config, why));
     LS_THEN(status, open_listening(door, config, why));
+    if (status == LS_OK) {
+        open_rtc(door);
+    }
     return status;
 }
 
@@ -254,6 +271,7 @@ ls_status ls_door_open(const ls_door_config *config, ls_door **out, ls_text *why
                       .has_codes = config->has_codes,
                       .datagrams = -1,
                       .listening = -1,
+                      .rtc = -1,
                       .page_descriptor = -1};
     ls_status status = open_all(made, config, why);
     if (status != LS_OK) {
@@ -277,6 +295,7 @@ void ls_door_close(ls_door *door)
     ls_child_process_kill(&door->process);
     ls_socket_close(door->datagrams);
     ls_socket_close(door->listening);
+    ls_socket_close(door->rtc);
     ls_shared_memory_release(door->page, sizeof *door->page);
     ls_shared_memory_close(door->page_descriptor);
     ls_cipher_wipe(&door->link, sizeof door->link);
@@ -365,10 +384,10 @@ static uint64_t read_counter(const atomic_uint_fast64_t *counter)
     return atomic_load_explicit((atomic_uint_fast64_t *)(uintptr_t)counter, memory_order_relaxed);
 }
 
-ls_door_counts ls_door_counts_of(const ls_door *door)
+void ls_door_look(const ls_door *door, ls_door_report *out)
 {
     const ls_door_page *page = door->page;
-    return (ls_door_counts){.players = read_counter(&page->players),
+    *out = (ls_door_report){.players = read_counter(&page->players),
                             .opened = read_counter(&page->opened),
                             .refused = read_counter(&page->refused),
                             .wrong = read_counter(&page->wrong),

@@ -9,6 +9,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/door/door_socket.h"
 #include "lockstep/server/door/page_link.h"
+#include "lockstep/server/service/service_view.h"
 
 typedef struct ls_door_config {
     const char *place; /* ADDRESS:PORT to listen on */
@@ -47,10 +48,7 @@ void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAG
  * with a secret is for the person at the terminal and for no log. */
 void ls_door_log(const ls_door *door, const char *invite, bool has_secret);
 
-/* Its counts so far. */
-typedef struct ls_door_counts {
-    uint64_t players, opened, refused, wrong, received, dropped, sent, stale;
-} ls_door_counts;
-ls_door_counts ls_door_counts_of(const ls_door *door);
+/* Its figures so far. */
+void ls_door_look(const ls_door *door, ls_door_report *out);
 
 #endif

@@ -96,3 +96,34 @@ void ls_sha1_end(ls_sha1 *hash, uint8_t out[LS_SHA1_BYTES])
         out[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
     }
 }
+
+/* A block of the key, with each byte altered. */
+static void add_key(ls_sha1 *hash, const uint8_t key[BLOCK_BYTES], uint8_t altered)
+{
+    uint8_t block[BLOCK_BYTES];
+    for (uint32_t i = 0; i < BLOCK_BYTES; i++) {
+        block[i] = key[i] ^ altered;
+    }
+    ls_sha1_begin(hash);
+    ls_sha1_add(hash, block, sizeof block);
+}
+
+void ls_sha1_hmac(const uint8_t *key, size_t key_size, const uint8_t *bytes, size_t size,
+                  uint8_t out[LS_SHA1_BYTES])
+{
+    uint8_t block[BLOCK_BYTES] = {0};
+    ls_sha1 hash;
+    if (key_size > BLOCK_BYTES) {
+        ls_sha1_begin(&hash);
+        ls_sha1_add(&hash, key, key_size);
+        ls_sha1_end(&hash, block);
+    } else {
+        memcpy(block, key, key_size);
+    }
+    add_key(&hash, block, 0x36);
+    ls_sha1_add(&hash, bytes, size);
+    ls_sha1_end(&hash, out);
+    add_key(&hash, block, 0x5c);
+    ls_sha1_add(&hash, out, LS_SHA1_BYTES);
+    ls_sha1_end(&hash, out);
+}

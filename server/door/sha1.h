@@ -18,4 +18,8 @@ void ls_sha1_begin(ls_sha1 *hash);
 void ls_sha1_add(ls_sha1 *hash, const void *bytes, size_t size);
 void ls_sha1_end(ls_sha1 *hash, uint8_t out[LS_SHA1_BYTES]);
 
+/* HMAC-SHA1 with this key. */
+void ls_sha1_hmac(const uint8_t *key, size_t key_size, const uint8_t *bytes, size_t size,
+                  uint8_t out[LS_SHA1_BYTES]);
+
 #endif

@@ -25,6 +25,7 @@ typedef struct ls_desync_finding {
     uint32_t fields;        /* that hold them */
     bool is_lower_bound;    /* at least so many: not everything was compared */
     uint32_t bits;          /* in which those listed differ */
+    bool is_beyond_bit;     /* none of them by a power of two, as one flipped bit makes it */
     uint32_t place_count;   /* 0 .. LS_DIFFERENCES_MAX */
     const ls_field *place_fields[LS_DIFFERENCES_MAX];
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */

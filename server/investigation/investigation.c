@@ -44,12 +44,6 @@ enum {
     LARGE_TIMES = 8, /* as long for a large state */
 };
 
-/* Nothing more is to be had of states to come. */
-static bool later_state_is_used_up(const ls_later_state *later)
-{
-    return later->is_known || later->count >= CHOSEN_MAX;
-}
-
 /* Chooses the next one: so far ahead that the client hears of it before it gets there, and has the
  * window record it. */
 static void later_state_choose(ls_later_state *later, ls_replay_window *window,
@@ -61,12 +55,6 @@ static void later_state_choose(ls_later_state *later, ls_replay_window *window,
     later->is_asked = false;
     later->count++;
     ls_replay_window_want(window, later->tick);
-}
-
-/* The window has not got there yet. */
-static bool later_state_is_to_come(const ls_later_state *later, const ls_replay_window *window)
-{
-    return later->tick > ls_replay_window_newest(window);
 }
 
 /* A query that makes the client put the state aside, and whose answer tells nothing else; false: it
@@ -164,8 +152,7 @@ static void look_later(ls_investigations *all, ls_investigation *investigation)
 {
     uint32_t rate_hz = ls_sim_instance_config(all->instance)->tick_rate_hz;
     later_state_choose(&investigation->later, all->window, rate_hz, investigation->rtt_ns);
-    const ls_diff_subject subject = {investigation->later.tick, LS_NO_PASS};
-    queue(all, investigation, &subject);
+    queue(all, investigation, &(ls_diff_subject){investigation->later.tick, LS_NO_PASS});
 }
 
 static bool is_comparing_later(const ls_investigation *investigation)
@@ -236,7 +223,7 @@ static bool give_place(ls_investigations *all, ls_investigation *investigation, 
         return true;
     }
     bool is_ahead = is_comparing_later(investigation) && !all->is_at_end &&
-                    later_state_is_to_come(&investigation->later, all->window);
+                    investigation->later.tick > ls_replay_window_newest(all->window);
     bool may_come =
         investigation->phase == LS_INVESTIGATION_LOOKING && ((study && !outcome) || is_ahead);
     if (status == LS_NOT_FOUND && !may_come) {
@@ -427,7 +414,9 @@ static next_move search_move(const ls_investigation *investigation, ls_diff_subj
 static next_move later_move(const ls_investigation *investigation, ls_diff_subject *subject)
 {
     const ls_step_study *study = &investigation->studies[0];
-    if (investigation->finding.place_count == 0 && !later_state_is_used_up(&investigation->later)) {
+    const ls_later_state *later = &investigation->later;
+    bool is_used_up = later->is_known || later->count >= CHOSEN_MAX;
+    if (investigation->finding.place_count == 0 && !is_used_up) {
         return MOVE_LATER;
     }
     *subject = (ls_diff_subject){investigation->bad_tick, LS_NO_PASS};
@@ -678,7 +667,6 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     investigation->client_figures = (ls_rerun_figures){0};
     investigation->study_count = 1;
     investigation->studies[0] = (ls_step_study){0};
-    const ls_diff_subject compared = {subject->tick, LS_NO_PASS};
     investigation->later = (ls_later_state){.count = all->is_at_end ? UINT32_MAX : 0};
     investigation->kept_every = kept_every(all, subject);
     investigation->is_bad_put_off =
@@ -686,7 +674,7 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
     if (investigation->is_bad_put_off) {
         look_later(all, investigation);
     } else {
-        queue(all, investigation, &compared);
+        queue(all, investigation, &(ls_diff_subject){subject->tick, LS_NO_PASS});
     }
     give_places(all, now_ns);
     /* Behind that, since the re-run may have its first state on loan from the window. */
@@ -832,8 +820,12 @@ void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *
     }
     ls_hash_tree_diff_exchange(diff, server_state);
     finding->bits = 0;
+    finding->is_beyond_bit = difference.place_count > 0;
     for (uint32_t i = 0; i < difference.place_count; i++) {
-        finding->bits += count_bits(own[i] ^ bits_of(&difference.places[i], server_state));
+        uint64_t other = bits_of(&difference.places[i], server_state);
+        uint64_t distance = own[i] > other ? own[i] - other : other - own[i];
+        finding->bits += count_bits(own[i] ^ other);
+        finding->is_beyond_bit = finding->is_beyond_bit && count_bits(distance) > 1;
         ls_schema_place_value(&difference.places[i], server_state, finding->places[i].b,
                               sizeof finding->places[i].b);
     }

@@ -60,8 +60,8 @@ static const ls_setting_row rows[] = {
      .help = "Write the port of --web to FILE once it is bound"},
     {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
      .group = NETWORK, .default_text = "on with --publish",
-     .help = "Have the router of this network lead a port to this server, by NAT-PMP or UPnP, and "
-             "take it back at the end"},
+     .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
+             "and take it back at the end"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
     {LS_SETTING_IS_TEXT, FIELD(config_path), .flag = "config", .argument = "FILE.toml",
      .group = SERVICE, .default_text = "",

@@ -43,6 +43,7 @@ typedef struct supervisor {
     ls_room_keeper *keeper;
     ls_journal_upload *upload; /* NULL: journals stay here */
     ls_upload_report uploads;
+    ls_door_report door_report;
     ls_journal_disk *disk; /* NULL: there are no journals */
     ls_storage_report storage;
     ls_agones *agones;      /* NULL: there is no sidecar */
@@ -107,6 +108,9 @@ static void tend(void *user, uint64_t now_ns)
     ls_room_keeper_tend(self->keeper);
     ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
+    if (self->door) {
+        ls_door_look(self->door, &self->door_report);
+    }
     notify(self);
     ls_loop_source_set_active(self->way_out, ls_room_keeper_view(self->keeper)->is_draining);
     ls_console_flush(self->console);
@@ -300,6 +304,7 @@ static ls_status create_keeper(supervisor *self, ls_text *why)
         .program = self->config->program,
         .worker = &self->worker,
         .storage = has_journals ? &self->storage : NULL,
+        .door = self->door ? &self->door_report : NULL,
         .uploads = service->upload_command[0] != '\0' && has_journals ? &self->uploads : NULL,
         .loop = self->loop,
         .log = &self->console->log,

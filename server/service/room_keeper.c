@@ -883,6 +883,7 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
                                      .events = &keeper->events,
                                      .bans = ls_room_register_bans(keeper->rooms),
                                      .uploads = config->uploads,
+                                     .door = config->door,
                                      .storage = config->storage,
                                      .room_metrics = config->service->metrics_rooms,
                                      .worker_count = config->workers,

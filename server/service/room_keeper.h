@@ -15,6 +15,7 @@ typedef struct ls_room_keeper_config {
     const char *program;              /* likewise */
     const ls_worker_settings *worker; /* likewise */
     const ls_upload_report *uploads;  /* see service_view.h; outlives the keeper */
+    const ls_door_report *door;       /* likewise; NULL: no pages */
     const ls_storage_report *storage; /* likewise */
     ls_event_loop *loop;
     const ls_log *log;

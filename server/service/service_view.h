@@ -31,6 +31,16 @@ typedef struct ls_upload_report {
     uint64_t oldest_unix_ms; /* when the oldest of them was written last; 0: none waits */
 } ls_upload_report;
 
+/* The door for pages: figures from when it was opened first, but for the players. */
+typedef struct ls_door_report {
+    uint64_t players;           /* now, by WebSockets and data channels */
+    uint64_t opened;            /* connections of players */
+    uint64_t refused;           /* handshakes and offers */
+    uint64_t wrong;             /* WebSockets that were closed for what came by them */
+    uint64_t received, dropped; /* datagrams of players: forwarded; too many or too long */
+    uint64_t sent, stale;       /* datagrams to players: forwarded; too late */
+} ls_door_report;
+
 /* The disk of the journals. */
 typedef struct ls_storage_report {
     uint64_t free_bytes, bytes; /* 0: not known */
@@ -94,6 +104,7 @@ typedef struct ls_service_view {
     const struct ls_event_ring *events;
     const ls_ban_list *bans;
     const ls_upload_report *uploads;  /* NULL: journals stay here */
+    const ls_door_report *door;       /* NULL: there is none for pages */
     const ls_storage_report *storage; /* NULL: there are no journals */
     const char *room_metrics;         /* of each room: "none", "all"; or a summary */
     uint32_t worker_count;

@@ -13,7 +13,8 @@ IDENTIFIER = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 # Defines the functions of a file whose library is not there or is loaded when it is called, whose
 # calls Linux alone has, or whose system this is not.
 STAND_IN = re.compile(
-    r"_(none|built|loaded)\.c$|/portable_\w+\.c$|^common/system/(?:wasm|windows)/\w+\.[ch]$")
+    r"_(none|built|loaded)\.c$|/portable_\w+\.c$|^common/system/(?:wasm|windows)/\w+\.[ch]$"
+    r"|^client/web/web_screen\.c$")
 
 _FUNCTION = re.compile(r"^([A-Za-z_][^;{}#]*)\n\{", re.MULTILINE)
 _VARIABLE = re.compile(

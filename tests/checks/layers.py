@@ -64,7 +64,7 @@ MAY_USE = {
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
-    | {"protocol/door", "protocol/sealed", "server/control"},
+    | {"protocol/door", "protocol/sealed", "server/service", "server/control"},
     "server/program": AROUND
     | HOST
     | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
@@ -147,6 +147,8 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "gnutls/abstract.h": ("server/control/tls_files.c",),
     "gnutls/gnutls.h": ("server/control/tls_files.c",),
+    "openssl/*": ("server/door/rtc_seal.c",),
+    "usrsctp.h": ("server/door/rtc_stream.c",),
     "qrencode.h": ("server/door/page_code.c",),
     "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),

@@ -74,9 +74,10 @@ def find(sources, context):
         if not is_test(source.path) and not source.path.startswith(TEMPLATES):
             for name, _ in shared_names(source):
                 if name in declared or name.startswith(PREFIX):
-                    shared.setdefault(name, source.path)
+                    shared.setdefault(name, []).append(source.path)
     findings = []
-    for name, first in sorted(shared.items()):
+    for name, defined in sorted(shared.items()):
+        first = declarations.without_stand_ins(defined)[0]
         paths = declarations.without_stand_ins(places[name])
         for path in paths:
             if path != first:

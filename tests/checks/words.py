@@ -55,6 +55,7 @@ BANNED = (
             "common/base/allocator.c",
             "common/loader/plugin_loader.c",
             "tools/adapters/lua/lua_memory.c",
+            "server/door/rtc_stream.c",  # messages of usrsctp are of the C library's memory
             # Cores call it in place of the C library's.
             "tools/adapters/libretro/libretro_surroundings.c",
         ),

@@ -81,8 +81,10 @@ class Match:
             one.wait()
         for bridge in self.bridges:
             bridge.close()
+        log = self.log()
         if kind:
-            print(self.log(), file=sys.stderr)
+            print(log, file=sys.stderr)
+        assert kind or "Sanitizer" not in log, log
         shutil.rmtree(self.folder)
 
     def log(self):

@@ -46,6 +46,12 @@ def check_room(service, web_port, name):
     return room["worker"]
 
 
+def figure(service, name):
+    lines = service.ask("GET", "/metrics", token=None)[2].splitlines()
+    return next(float(line.split()[1]) for line in lines
+                if line.startswith(f"lockstep_door_{name} "))
+
+
 def main():
     Programs.server, Programs.client = (pathlib.Path(sys.argv[1]) / name
                                         for name in ("lockstep-server", "lockstep-client"))
@@ -56,6 +62,8 @@ def main():
             web_port = int(port_file.read_text(encoding="ascii"))
             workers = {check_room(service, web_port, f"room{number}-1") for number in range(2)}
             assert len(workers) == 2, workers
+            wait_for(lambda: figure(service, "connections_total") == 2, "the door's figures")
+            assert figure(service, "received_total") > TICKS // 2
     return 0
 
 

@@ -1,14 +1,19 @@
-"""The browser's client: its libraries and modules by Debian's clang, and its steps beside those of
-this machine."""
+"""The browser's client: its libraries and modules by Debian's clang, its steps beside those of this
+machine, and a match of a page with a client of this machine."""
 
+import json
 import os
+import re
 import shutil
+import subprocess
+import tempfile
 
 from stages import ROOT, Failed, Skipped, build, run
 
 LIBRARIES = ROOT / "build" / "web-libraries"
 WEB = ROOT / "build" / "web"
 PLAYERS, TICKS = 4, 10000
+MATCH_TICKS, MATCH_SECONDS_MAX = 900, 120
 NEEDS = {"node": "nodejs", "npm": "npm", "wasm-ld": "lld", "llvm-ar": "llvm", "clang": "clang"}
 
 
@@ -29,7 +34,7 @@ def build_modules():
              "tools/platforms/web.cmake", "--log-level=WARNING"])
     run(["nice", "cmake", "--build", WEB])
     return ", ".join(f"{module.name} {module.stat().st_size} bytes"
-                     for module in sorted((WEB / "web").glob("*.wasm")))
+                     for module in sorted(WEB.glob("*/*.wasm")))
 
 
 def parse(words):
@@ -50,10 +55,63 @@ def compare(theirs):
 
 def compare_node():
     build("release", "web_steps")
-    return compare(run(["node", "tests/web/steps.mjs", WEB / "web/steps.wasm", PLAYERS, TICKS]))
+    return compare(run(["node", "tests/web/steps.mjs", WEB / "tests/steps.wasm", PLAYERS, TICKS]))
+
+
+def need_chromium():
+    if not any(shutil.which(name) for name in ("chromium-headless-shell", "chromium")):
+        raise Skipped("Chromium is not installed: apt install chromium-headless-shell")
+
+
+def compare_chromium():
+    need_chromium()
+    return compare(run(["node", "tests/web/chromium.mjs", "steps", WEB / "tests", PLAYERS, TICKS]))
+
+
+def play_match(sim, kind=""):
+    """The server compares the hashes of all ticks, and the ends have to be the same everywhere."""
+    need_chromium()
+    programs = ROOT / "build/release/bin"
+    build("release", "lockstep-server", "lockstep-client")
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT,
+             "text": True}
+    started = []
+
+    def start(*words):
+        started.append(subprocess.Popen([str(word) for word in words], **quiet))
+        return started[-1]
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            server = start(programs / "lockstep-server", "--sim", sim, "--players", 2, "--port", 0,
+                           "--ticks", MATCH_TICKS, "--web", "127.0.0.1:0", "--web-files",
+                           WEB / "web", "--bundle-dir", folder)
+            link = next((found[1] for line in server.stdout
+                         if (found := re.search(r"play in a browser: (\S+)", line))), "")
+            player = start(programs / "lockstep-client", link.partition("#")[2], "--bot", 7)
+            page = start("node", ROOT / "tests/web/chromium.mjs", "match", link,
+                         f"{folder}/picture.png", kind)
+            said = [one.communicate(timeout=MATCH_SECONDS_MAX)[0]
+                    for one in (page, player, server)]
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{error.cmd[0]} does not end") from error
+        finally:
+            for one in started:
+                one.kill()
+                one.wait()
+    ends = set(re.findall(r"hash\W+([0-9a-f]{16})", "\n".join(said)))
+    compared = re.search(r"(\d+) hashes compared, 0 differences", said[-1])
+    if len(ends) != 1 or not compared or any(one.returncode for one in started):
+        raise Failed("\n".join(said))
+    found = json.loads(said[0])
+    return (f"{compared[1]} hashes, 0 differences; tick {found['tick']}, "
+            f"{found['clickToPlayingMs']} ms from the click to playing")
 
 
 def play(report):
     report.stage("libraries", build_libraries)
     report.stage("modules", build_modules, needs=["libraries"])
     report.stage("steps in node", compare_node, needs=["modules"])
+    report.stage("steps in Chromium", compare_chromium, needs=["modules"])
+    report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
+    report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])

@@ -1,5 +1,5 @@
 """A server that has its router lead a port to it, with miniupnpd on the router: by NAT-PMP, and by
-UPnP where that is all that the router speaks. Both routers choose another port for each
+PCP or UPnP where that is all that the router speaks. The routers choose another port for each
 destination, so that without such a port no direct way opens to the first server, and no way at all
 to the second one, which is at no relay. In the end the ports are taken back, also when a server was
 killed; and what a router says that lies is believed by nobody.
@@ -17,11 +17,14 @@ import time
 import routers
 
 routers.WORLD = "93.184.215"  # miniupnpd takes the networks of documentation for private ones
+# Of NAT-PMP: it comes to the port of PCP, with another first byte.
+SILENT = "udp dport 5351 @th,64,8 0 drop"
 RULES = """
 table inet filter {
     chain miniupnpd { }
     chain input {
         type filter hook input priority filter; policy drop;
+        SILENT
         iifname "in" accept
     }
     chain forward {
@@ -132,6 +135,7 @@ def play(folder, homes, started):
     routers.start_relays(folder, started)
     start_router(folder, started, "ra", 1, "yes")
     start_router(folder, started, "rb", 2, "no")
+    start_router(folder, started, "re", 3, "yes")
     liar = routers.Started(folder, "liar", "rc", sys.executable, "-c", LIAR)
     started.append(liar)
     liar.wait_for("lies")
@@ -140,6 +144,7 @@ def play(folder, homes, started):
     invite = folder / "invite"
     alone = start_server(folder, started, homes["b"], "alone", "--map-port", "on", "--invite-file",
                          invite)
+    modern = start_server(folder, started, homes["e"], "modern", "--map-port", "on")
     deceived = start_server(folder, started, homes["c"], "deceived", "--map-port", "on")
     killed = start_server(folder, started, homes["d"], "killed", "--map-port", "on", "--port",
                           "7301")
@@ -157,21 +162,23 @@ def play(folder, homes, started):
     wait_until(lambda: f"{routers.WORLD}.11" in text_of(invite), "the invite")
     second = join(folder, started, "relay2", alone, text_of(invite).strip())
 
+    if "PCP" not in modern.wait_for(f"the router leads UDP port {routers.WORLD}.13:"):
+        modern.fail("not by PCP")
     killed.process.kill()
     wait_until(lambda: len(ports_of("ra")) == 1, "the port of a server that was killed")
     why = deceived.wait_for("no router leads a port to this server ")
     if "another port" not in why or "no router answers" not in why:
         deceived.fail("believes a liar, or says nothing of it")
 
-    for each in (relayed, alone, deceived):
+    for each in (relayed, alone, modern, deceived):
         each.process.send_signal(signal.SIGINT)
-    for each in (first, second, relayed, alone, deceived):
+    for each in (first, second, relayed, alone, modern, deceived):
         each.expect_end()
-    for server, router in ((relayed, "ra"), (alone, "rb")):
+    for server, router in ((relayed, "ra"), (alone, "rb"), (modern, "re")):
         server.wait_for("the router has taken its port back")
         if ports_of(router):
             server.fail(f"its router still has {ports_of(router)}")
-    print("NAT-PMP and UPnP led players to two servers, and the ports were taken back")
+    print("NAT-PMP, PCP and UPnP led ports to servers, and they were taken back")
 
 
 def main():
@@ -179,8 +186,9 @@ def main():
         print("skipped: miniupnpd is not installed")
         sys.exit(routers.SKIPPED)
     routers.begin()
-    homes = {name: routers.make_home(name, 10 + i, "symmetric", RULES)
-             for i, name in enumerate("abc")}
+    homes = {name: routers.make_home(name, 10 + i, "symmetric",
+                                     RULES.replace("SILENT", SILENT if name == "e" else ""))
+             for i, name in enumerate("abce")}
     homes["p"] = routers.make_home("p", 20, "symmetric")
     homes["d"] = routers.plug_in("hd", "a", 10, 3)
     routers.run_and_stop(lambda folder, started: play(folder, homes, started))

@@ -5,18 +5,25 @@
 
 #include <criterion/criterion.h>
 #include <fenv.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef _WIN32
+#include <sched.h>
+#endif
 
 Test(build_fingerprint, this_machine_knows_itself)
 {
     ls_build_fingerprint print;
     ls_build_fingerprint_here(&print);
     const ls_fingerprint_item known[] = {
-        LS_PRINT_LOCKSTEP, LS_PRINT_COMPILER, LS_PRINT_FLAGS,    LS_PRINT_ARCHITECTURE,
-        LS_PRINT_FLOAT,    LS_PRINT_SYSTEM,   LS_PRINT_LOCALE,   LS_PRINT_CPU_FEATURES,
-        LS_PRINT_CORES,    LS_PRINT_PRELOADS, LS_PRINT_DIRECTORY};
+        LS_PRINT_LOCKSTEP, LS_PRINT_COMPILER,  LS_PRINT_FLAGS,  LS_PRINT_ARCHITECTURE,
+        LS_PRINT_FLOAT,    LS_PRINT_SYSTEM,    LS_PRINT_LOCALE, LS_PRINT_CPU_FEATURES,
+        LS_PRINT_CORES,    LS_PRINT_DIRECTORY,
+#ifndef _WIN32
+        LS_PRINT_PRELOADS,
+#endif
+    };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         cr_expect_neq(print.items[known[i]][0], '\0', "%s", ls_fingerprint_item_name(known[i]));
     }
@@ -47,6 +54,7 @@ Test(build_fingerprint, another_directory_is_seen)
     expect_only(&before, LS_PRINT_DIRECTORY);
 }
 
+#ifndef _WIN32
 Test(build_fingerprint, fewer_cores_are_seen)
 {
     ls_build_fingerprint before;
@@ -66,6 +74,7 @@ Test(build_fingerprint, fewer_cores_are_seen)
     cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
     expect_only(&before, LS_PRINT_CORES);
 }
+#endif
 
 #if defined(__SSE2__)
 Test(build_fingerprint, denormals_that_are_zero_are_seen)

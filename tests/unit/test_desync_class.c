@@ -113,6 +113,20 @@ Test(desync_class, many_values_and_writes_outside_the_state_mean_state_outside_t
 }
 
 /* Most games that write a file write a log, which they never read. */
+/* A counter that draw keeps, and one pass reads: one value of few bits. */
+Test(desync_class, a_value_that_no_flipped_bit_makes_and_a_write_outside_the_state_are_no_one_off)
+{
+    ls_desync_circumstances known = {.elements = 1, .is_beyond_bit = true};
+    expect(classify_with(figures(S, S), figures(C, S), &known), LS_DESYNC_CLASS_ONE_OFF,
+           LS_DESYNC_CULPRIT_CLIENT);
+    known.outside = "draw writes to the variable frames";
+    expect(classify_with(figures(S, S), figures(C, S), &known), LS_DESYNC_CLASS_OUTSIDE,
+           LS_DESYNC_CULPRIT_CLIENT);
+    known.is_beyond_bit = false;
+    expect(classify_with(figures(S, S), figures(C, S), &known), LS_DESYNC_CLASS_ONE_OFF,
+           LS_DESYNC_CULPRIT_CLIENT);
+}
+
 Test(desync_class, files_that_are_written_are_named_and_prove_no_class)
 {
     ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1,

@@ -132,6 +132,7 @@ Test(frame_trace, a_file_beyond_the_limit_is_refused_with_its_size)
     unlink(path);
 }
 
+#ifndef _WIN32
 /* Frames are recorded while a match runs, which a reader that is slow must not stop. */
 Test(frame_trace, a_pipe_is_not_waited_for)
 {
@@ -164,3 +165,4 @@ Test(frame_trace, a_full_disk_is_told)
     cr_assert_eq(ls_frame_recorder_close(&recorder, &why), LS_IO);
     cr_assert(strstr(why.bytes, "/dev/full"));
 }
+#endif

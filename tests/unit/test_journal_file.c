@@ -3,14 +3,17 @@
 
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/system/mapped_file.h"
+#include "lockstep/tests/support/rights.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#ifndef _WIN32
+#include <sys/resource.h>
+#endif
 
 enum {
     RECORD_BYTES = 3000,
@@ -155,9 +158,7 @@ Test(journal_file, records_are_in_the_file_in_their_order)
     write_records(50);
     cr_expect_eq(here.written, 50u);
     cr_expect_eq(count_records(), 50u);
-    struct stat info;
-    cr_assert_eq(stat(path, &info), 0);
-    cr_expect_eq(info.st_mode & 0777u, 0600u, "it holds a key");
+    cr_expect(has_rights(path, 0600), "it holds a key");
 }
 
 Test(journal_file, a_file_that_is_there_is_not_written_over)
@@ -168,6 +169,7 @@ Test(journal_file, a_file_that_is_there_is_not_written_over)
     cr_expect(strstr(why.bytes, path), "%s", why.bytes);
 }
 
+#ifndef _WIN32
 static void limit_file(rlim_t bytes)
 {
     struct rlimit limit;
@@ -190,6 +192,7 @@ Test(journal_file, a_record_that_does_not_fit_leaves_nothing_behind_and_the_rest
     cr_expect_eq(here.written, 15u);
     cr_expect_eq(count_records(), 15u);
 }
+#endif
 
 Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
 {
@@ -201,7 +204,8 @@ Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
     cr_assert_eq(truncate(path, (off_t)whole - 100), 0);
     opened_journal opened = open_journal(1);
     here.written_bytes = ls_journal_info_of(opened.journal)->append_offset;
-    cr_assert_eq(open_file(opened.journal, NULL), LS_OK);
+    ls_text why = {{0}};
+    cr_assert_eq(open_file(opened.journal, &why), LS_OK, "%s", why.bytes);
     close_journal(&opened);
     write_records(5);
     cr_expect_eq(count_records(), 14u);
@@ -228,7 +232,7 @@ Test(journal_file, one_that_is_being_written_is_not_gone_on_with)
     cr_expect_eq(count_records(), 10u, "and nothing was cut off");
     ls_journal_file_destroy(here.file);
     here.file = NULL;
-    cr_expect_eq(open_second(&second, NULL), LS_OK);
+    cr_expect_eq(open_second(&second, &why), LS_OK, "%s", why.bytes);
     ls_journal_file_destroy(second);
 }
 

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "lockstep/client/window/painter.h"
 
 #include <criterion/criterion.h>
@@ -8,11 +8,12 @@
 /* With SDL's driver that shows its windows to nobody. NULL: this build has no windows. */
 static ls_painter *open_painter(bool is_painted_apart)
 {
+    static char driver[] = "SDL_VIDEODRIVER=dummy";
     const ls_window_config config = {
         .title = "test", .width = 64, .height = 64, .is_painted_apart = is_painted_apart};
     ls_painter *painter = NULL;
     ls_text why = {{0}};
-    cr_assert_eq(setenv("SDL_VIDEODRIVER", "dummy", 1), 0);
+    cr_assert_eq(putenv(driver), 0);
     ls_status status = ls_painter_open(&config, ls_allocator_heap(), &painter, &why);
     cr_assert(status == LS_OK || status == LS_UNSUPPORTED, "%s", why.bytes);
     return painter;

@@ -19,6 +19,7 @@ static void leave_folder(void)
 {
     remove("first");
     remove("second");
+    cr_assert_eq(chdir("/tmp"), 0);
     cr_expect_eq(rmdir(folder), 0, "something was left in %s", folder);
 }
 

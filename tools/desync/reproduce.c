@@ -652,12 +652,12 @@ void explain_reproductions_text(const explain_reproductions *reproductions, ls_t
         return;
     }
     if (reproductions->runs[0].is_race) {
-        ls_text_set(
-            out,
-            "Nothing needs to be changed for another result: in processes that begin alike "
-            "%s. So it is a race, or chance; lockstep-synctest GAME.so --only still,workers "
-            "repeats it, and a build with -fsanitize=thread names the race.",
-            reproductions->runs[0].why.bytes);
+        ls_text_set(out,
+                    "Nothing needs to be changed for another result: in processes that begin alike "
+                    "%s. So it is a race between threads, or chance; lockstep-synctest GAME.so "
+                    "--only still,workers "
+                    "repeats it, and a build with -fsanitize=thread names the race.",
+                    reproductions->runs[0].why.bytes);
         return;
     }
     const char *side = other_side_of(reproductions) == EXPLAIN_AGREES_CLIENT ? "client" : "server";

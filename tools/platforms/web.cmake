@@ -13,6 +13,8 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES LS_WEB_LIBRARIES)
 set(ENV{PKG_CONFIG_LIBDIR} ${LS_WEB_LIBRARIES}/lib/pkgconfig)
 
 # What every browser of today has. One thread: no variable is a thread's own.
-set(CMAKE_C_FLAGS_INIT "-mbulk-memory -mnontrapping-fptoint -msign-ext -D_Thread_local= \
--ffunction-sections -fdata-sections -D_WASI_EMULATED_SIGNAL")
+set(CMAKE_C_FLAGS_INIT "-flto -mbulk-memory -mnontrapping-fptoint -msign-ext -D_Thread_local= \
+-ffunction-sections -fdata-sections -D_WASI_EMULATED_SIGNAL -Wno-cast-align")
+set(CMAKE_BUILD_TYPE MinSizeRel CACHE STRING "")
+set(CMAKE_C_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-mexec-model=reactor -Wl,--gc-sections")

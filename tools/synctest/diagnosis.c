@@ -206,7 +206,7 @@ static bool is_about_statics(synctest_perturbation_id perturbation,
 
 /* ---- races ---- */
 
-static const cause race = {"race", "a race between threads, or real chance (random numbers of the "
+static const cause race = {"race", "a race between threads, or chance (random numbers of the "
                                    "system, a time stamp, a process id)"};
 
 static bool is_reference_steady(const synctest_outcome *outcome)

@@ -156,6 +156,24 @@ static void judge(const synctest_exchange *exchange, synctest_launch_end how, in
     clean(outcome->found, sizeof outcome->found);
 }
 
+/* Another program did not even begin: what the simulation does is not known, and not to blame. */
+static void blame_program(const synctest_launch *run, ls_status status,
+                          const ls_child_process_end *end, synctest_outcome *outcome)
+{
+    *outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_FAILED, .status = (uint32_t)-LS_IO};
+    ls_text_set(&outcome->text, "the program %s ", run->program[0]);
+    if (status != LS_OK) {
+        ls_text_add(&outcome->text, "cannot be started: %s", ls_status_text(status));
+    } else if (end->signal != 0) {
+        ls_text_add(&outcome->text, "crashed before it began (signal %d)", end->signal);
+    } else {
+        ls_text_add(&outcome->text,
+                    "ended with code %d before it began: it has to be a lockstep-synctest of this "
+                    "version",
+                    (int)end->exit_code);
+    }
+}
+
 static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes,
                       synctest_finding *out)
 {
@@ -165,6 +183,13 @@ static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes
     run->exchange->progress.beats = 0;
     run->changes = changes;
     ls_status status = synctest_launch_run(run, &how, &end);
+    const synctest_progress *progress = &run->exchange->progress;
+    bool has_begun = how != SYNCTEST_LAUNCH_ENDED || progress->beats > 0 ||
+                     progress->phase != SYNCTEST_PHASE_HOST;
+    if (run->program && (status != LS_OK || !has_begun)) {
+        blame_program(run, status, &end, &out->outcome);
+        return LS_OK;
+    }
     if (status != LS_OK) {
         return status;
     }

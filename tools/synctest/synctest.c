@@ -344,6 +344,17 @@ static void lint_types(synctest_result *result)
     }
 }
 
+/* Nothing but the program of --against, which did not play. */
+static bool has_program_failed(const synctest_result *result)
+{
+    uint32_t failed = 0;
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const synctest_outcome *outcome = &result->findings[i].outcome;
+        failed += outcome->kind == SYNCTEST_OUTCOME_FAILED && outcome->status == (uint32_t)-LS_IO;
+    }
+    return failed > 0 && failed == result->failed && result->lint.errors == 0;
+}
+
 static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_console *console)
 {
     uint32_t errors = result->lint.errors;
@@ -364,6 +375,10 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
                     "a race that shows less often than once in these %" PRIu64
                     " ticks may not have been seen",
                     result->hashes_compared);
+    }
+    if (has_program_failed(result)) {
+        result->status = "failed";
+        return LS_EXIT_ENVIRONMENT;
     }
     return is_bad || is_empty ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
 }

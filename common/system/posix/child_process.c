@@ -21,6 +21,15 @@
 
 extern char **environ; /* which POSIX leaves to its users to declare */
 
+/* A program that becomes of a child. */
+typedef struct program_start {
+    const ls_child_process_config *config;
+    int report; /* where the child says why it cannot */
+    pid_t parent;
+} program_start;
+
+static int become(void *user);
+
 enum {
     WATCH_MS = 20, /* between two looks at whether a child is to be stopped */
     DESCRIPTORS_MAX = LS_CHILD_STREAMS + LS_CHILD_DESCRIPTORS_MAX,
@@ -80,7 +89,7 @@ static ls_status open_channel(int ends[2], ls_text *why)
 
 /* A handler of this process's has no business in the child. Where children are not waited for, as
  * this process may have been started, none could be. */
-static pid_t fork_child(sigset_t *before)
+static pid_t fork_child(program_start *start, sigset_t *before)
 {
     sigset_t all;
     struct sigaction ended;
@@ -89,7 +98,8 @@ static pid_t fork_child(sigset_t *before)
     }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, before);
-    pid_t id = fork();
+    bool is_copy = !start || start->config->prepare;
+    pid_t id = is_copy ? fork() : ls_child_part_start(become, start);
     if (id != 0) {
         int error = errno;
         pthread_sigmask(SIG_SETMASK, before, NULL);
@@ -218,7 +228,7 @@ ls_status ls_child_process_fork(const ls_child_process_work *work, ls_child_proc
     if (channel && open_channel(ends, why) != LS_OK) {
         return LS_IO;
     }
-    pid_t id = fork_child(&before);
+    pid_t id = fork_child(NULL, &before);
     if (id == 0) {
         ls_socket_close(ends[0]);
         work_in_copy(work, ends[1], parent, &before);
@@ -298,21 +308,23 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void become(const ls_child_process_config *config, int report, pid_t parent)
+/* Writes to nothing that outlives it: the memory may be the parent's. */
+static int become(void *user)
 {
-    report = fcntl(report, F_DUPFD_CLOEXEC, DESCRIPTORS_MAX);
+    const program_start *start = user;
+    const ls_child_process_config *config = start->config;
+    int report = fcntl(start->report, F_DUPFD_CLOEXEC, DESCRIPTORS_MAX);
     reset_signals();
     if (config->has_group) {
         setsid();
     }
-    if (place_descriptors(config) && (!config->dies_with_parent || ls_child_part_follow(parent))) {
+    if (place_descriptors(config) &&
+        (!config->dies_with_parent || ls_child_part_follow(start->parent))) {
         if (config->prepare) {
             config->prepare(config->user);
         }
-        if (config->environment) {
-            environ = (char **)(uintptr_t)config->environment;
-        }
-        (void)execvp(program_of(config), (char *const *)(uintptr_t)config->arguments);
+        ls_child_part_execute(program_of(config), (char *const *)(uintptr_t)config->arguments,
+                              (char *const *)(uintptr_t)config->environment);
     }
     const int error = errno;
     (void)ls_socket_send_all(report, &error, sizeof error);
@@ -326,14 +338,14 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     int error = 0;
     sigset_t before;
     ls_child_process_end end;
-    pid_t parent = getpid();
     const ls_child_process made = {.has_group = config->has_group};
     if (open_channel(report, why) != LS_OK) {
         return LS_IO;
     }
-    pid_t id = fork_child(&before);
+    program_start start = {config, report[1], getpid()};
+    pid_t id = fork_child(&start, &before);
     if (id == 0) {
-        become(config, report[1], parent);
+        become(&start);
     }
     error = id < 0 ? errno : 0;
     close(report[1]);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/posix/parts.h"
 
+#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/program_start.h"
 
@@ -21,6 +23,24 @@
 int ls_child_part_end(int id)
 {
     return pidfd_open(id, 0);
+}
+
+int ls_child_part_start(int (*run)(void *user), void *user)
+{
+    const size_t stack_bytes = 64 << 10;
+    if (LS_IS_SANITIZED) { /* what it knows of stacks does not hold there */
+        int id = fork();
+        return id == 0 ? run(user) : id;
+    }
+    uint8_t *stack = ls_allocate(ls_allocator_heap(), stack_bytes);
+    int id = stack ? clone(run, stack + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, user) : -1;
+    ls_release(ls_allocator_heap(), stack);
+    return id;
+}
+
+void ls_child_part_execute(const char *program, char *const *arguments, char *const *environment)
+{
+    (void)execvpe(program, arguments, environment ? environment : environ);
 }
 
 bool ls_child_part_follow(int parent)

@@ -29,3 +29,26 @@ void ls_pages_release(void *pages, size_t bytes)
 {
     munmap(pages, bytes);
 }
+
+#if defined(__linux__)
+#if !defined(MADV_COLLAPSE)
+#define MADV_COLLAPSE 25
+#endif
+
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    const uintptr_t large = 2 << 20;
+    uintptr_t first = ((uintptr_t)start + large - 1) / large * large;
+    uintptr_t end = ((uintptr_t)start + bytes) / large * large;
+    if (end > first) {
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+        (void)madvise((void *)first, end - first, MADV_COLLAPSE); /* now: from Linux 6.1 on */
+    }
+}
+#else
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    (void)start;
+    (void)bytes;
+}
+#endif

@@ -9,6 +9,15 @@
 /* A descriptor that can be read once this child has ended, waited for or not; -1: there is none. */
 int ls_child_part_end(int id);
 
+/* A child that does this until it becomes another program or ends; -1 with errno: there is none. On
+ * Linux it works in this process's memory, and the calling thread stands still: a copy of a large
+ * process takes long to make, and then each page that another thread writes to is copied. */
+int ls_child_part_start(int (*run)(void *user), void *user);
+
+/* Becomes a program, which is looked for in PATH, with these variables; NULL: with its own. Returns
+ * where it cannot. */
+void ls_child_part_execute(const char *program, char *const *arguments, char *const *environment);
+
 /* In a child, behind fork: from now on this process does not outlive its parent. False: the parent
  * is gone already. */
 bool ls_child_part_follow(int parent);

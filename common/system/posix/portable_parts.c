@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ; /* which POSIX leaves to its users to declare */
+
 enum {
     DESCRIPTORS_MAX = 65536, /* where the system has no limit */
 };
@@ -56,6 +58,20 @@ int ls_child_part_end(int id)
     }
     pthread_detach(thread);
     return ends[0];
+}
+
+int ls_child_part_start(int (*run)(void *user), void *user)
+{
+    int id = fork();
+    return id == 0 ? run(user) : id;
+}
+
+void ls_child_part_execute(const char *program, char *const *arguments, char *const *environment)
+{
+    if (environment) {
+        environ = (char **)(uintptr_t)environment;
+    }
+    (void)execvp(program, arguments);
 }
 
 /* A child of a process that is killed lives until it next uses what its parent gave it. */

@@ -1,6 +1,7 @@
 #include "lockstep/common/system/child_process.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/windows/errors.h"

@@ -8,34 +8,49 @@
 #include <io.h>
 #include <windows.h>
 
+enum {
+    READ_BYTES_MAX = 1 << 30,
+};
+
 static ls_status refuse(const char *path, const char *reason, ls_text *why)
 {
     return ls_fail(LS_IO, why, "cannot read %s: %s", path, reason);
 }
 
+/* Calls of the system have 32 bits for a size. */
+static bool read_all(HANDLE file, uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        DWORD got = 0;
+        size_t rest = size - at;
+        DWORD wanted = rest < READ_BYTES_MAX ? (DWORD)rest : READ_BYTES_MAX;
+        OVERLAPPED from = {.Offset = (DWORD)at, .OffsetHigh = (DWORD)((uint64_t)at >> 32)};
+        if (!ReadFile(file, bytes + at, wanted, &got, &from) || got == 0) {
+            return false;
+        }
+        at += got;
+    }
+    return true;
+}
+
+/* A copy of any size: a file that is mapped could not be cut, as a journal is that goes on. */
 ls_status ls_mapped_file_of(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)
 {
     HANDLE file = (HANDLE)_get_osfhandle(descriptor);
     LARGE_INTEGER size;
-    ls_mapped_file mapped = {NULL, 0};
     if (file == INVALID_HANDLE_VALUE || GetFileType(file) != FILE_TYPE_DISK ||
         !GetFileSizeEx(file, &size)) {
         return refuse(path, "it is not a file", why);
     }
-    mapped.size = (size_t)size.QuadPart;
-    if (mapped.size > 0) {
-        HANDLE mapping = CreateFileMappingW(file, NULL, PAGE_READONLY, 0, 0, NULL);
-        mapped.bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
-        if (!mapped.bytes) {
-            ls_status status = refuse(path, ls_windows_words(), why);
-            if (mapping) {
-                CloseHandle(mapping);
-            }
-            return status;
-        }
-        CloseHandle(mapping); /* the view keeps it */
+    size_t bytes = (size_t)size.QuadPart;
+    uint8_t *copy =
+        bytes > 0 ? VirtualAlloc(NULL, bytes, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE) : NULL;
+    if (bytes > 0 && (!copy || !read_all(file, copy, bytes))) {
+        ls_status status = refuse(path, ls_windows_words(), why);
+        VirtualFree(copy, 0, MEM_RELEASE);
+        return status;
     }
-    *out = mapped;
+    *out = (ls_mapped_file){copy, bytes};
     return LS_OK;
 }
 
@@ -76,7 +91,7 @@ ls_status ls_mapped_file_open_beneath(const char *folder, const char *path, ls_m
 void ls_mapped_file_close(ls_mapped_file *file)
 {
     if (file->bytes) {
-        UnmapViewOfFile(file->bytes);
+        VirtualFree((void *)(uintptr_t)file->bytes, 0, MEM_RELEASE);
     }
     *file = (ls_mapped_file){0};
 }

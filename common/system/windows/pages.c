@@ -35,3 +35,9 @@ void ls_pages_release(void *pages, size_t bytes)
     (void)bytes;
     VirtualFree(pages, 0, MEM_RELEASE);
 }
+
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    (void)start;
+    (void)bytes;
+}

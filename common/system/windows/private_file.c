@@ -5,6 +5,7 @@
 #include <aclapi.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <windows.h>
 
 enum {
@@ -96,9 +97,9 @@ ls_status ls_private_file_read(const char *path, uint8_t *bytes, size_t capacity
     HANDLE file = CreateFileA(found, GENERIC_READ | READ_CONTROL, FILE_SHARE_READ, NULL,
                               OPEN_EXISTING, 0, NULL);
     if (file == INVALID_HANDLE_VALUE) {
-        ls_text_set(why, "cannot read %s: %s", path, ls_windows_words());
         (void)ls_windows_fail();
-        return errno == ENOENT ? LS_NOT_FOUND : LS_IO;
+        return ls_fail(errno == ENOENT ? LS_NOT_FOUND : LS_IO, why, "cannot read %s: %s", path,
+                       strerror(errno));
     }
     ls_status status = read_open(file, path, bytes, capacity, size, why);
     CloseHandle(file);

@@ -1,0 +1,312 @@
+// The page around the client: what a person does goes to the worker, and what it says is shown.
+import * as controls from "/play/controls.js";
+
+const WATCHES = 1, BELIEVES = 2, IS_BOT = 4; // bits of ls_web_open
+const STATE_SEATED = "2", STATE_OVER = "7"; // ls_session_state
+const CUE_HZ = 48000; // LS_WEB_CUE_HZ
+const PIXELS_MAX = 2400000; // of a picture: beyond that it is shown larger
+const AGAIN_MS = 1000; // before the next match of a room
+const PRESS_MS = 450; // a finger that stays so long is the right button
+
+const of = (id) => document.getElementById(id);
+const invite = controls.inviteOf(location.hash);
+let worker, report = {}, wasOpen = false;
+
+// ---- what is lacking ----
+
+function lacking() {
+  if (!("WebAssembly" in window)) return "WebAssembly, which plays the match";
+  if (!("OffscreenCanvas" in window) || !HTMLCanvasElement.prototype.transferControlToOffscreen) {
+    return "OffscreenCanvas, on which the match is painted";
+  }
+  if (!("WebSocket" in window)) return "WebSocket, by which it reaches the server";
+  return "";
+}
+
+function say(words, offersPlay) {
+  of("words").textContent = words;
+  of("join").hidden = !offersPlay;
+  of("card").hidden = false;
+}
+
+// ---- the client ----
+
+function start() {
+  worker = new Worker("/play/worker.js", { type: "module" });
+  worker.onmessage = ({ data }) => answers[data.type](data);
+  worker.onerror = (event) => say(`The client has stopped: ${event.message}`, false);
+}
+
+function size() {
+  const { clientWidth, clientHeight } = of("picture");
+  const most = Math.sqrt(PIXELS_MAX / Math.max(clientWidth * clientHeight, 1));
+  const scale = Math.min(window.devicePixelRatio || 1, most);
+  return {
+    width: Math.max(Math.round(clientWidth * scale), 1),
+    height: Math.max(Math.round(clientHeight * scale), 1), scale,
+  };
+}
+
+function readSeat() {
+  const text = sessionStorage.getItem("seat") ?? "";
+  return Uint8Array.from(text.match(/../g) ?? [], (byte) => parseInt(byte, 16));
+}
+
+// A canvas that was handed to a worker stays there: each match has its own.
+function freshCanvas() {
+  const old = of("picture");
+  const canvas = old.cloneNode(false);
+  old.replaceWith(canvas);
+  listen(canvas);
+  canvas.focus();
+  return canvas.transferControlToOffscreen();
+}
+
+function open(isWatching) {
+  const name = of("name").value.trim() || "player";
+  localStorage.setItem("name", name);
+  const canvas = freshCanvas();
+  const isBot = new URLSearchParams(location.search).has("bot");
+  of("card").hidden = true;
+  worker.postMessage({
+    type: "open", canvas, name, ...size(), invite: invite || location.host, seat: readSeat(),
+    flags: (isWatching ? WATCHES : 0) | (invite ? 0 : BELIEVES) | (isBot ? IS_BOT : 0),
+    socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
+  }, [canvas]);
+  if (document.body.classList.contains("touched")) { // of no use: the names of keys
+    send(controls.KEY, controls.KEY_F1, 1);
+    send(controls.KEY, controls.KEY_F1, 0);
+  }
+}
+
+// Another match of the same room, or another try, is played by a client of its own.
+function again(isWatching) {
+  worker.terminate();
+  start();
+  open(isWatching);
+}
+
+const answers = {
+  line: ({ level, text }) => [console.error, console.warn, console.info][level]?.(text),
+  seat({ seat }) {
+    const text = Array.from(seat, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    sessionStorage.setItem("seat", text);
+  },
+  pipe({ isOpen }) {
+    wasOpen ||= isOpen;
+  },
+  refused: ({ text }) => say(text, false),
+  sound: playSound,
+  report(message) {
+    report = message.report;
+    document.body.dataset.report = JSON.stringify(report);
+    of("ready").hidden = report.state !== STATE_SEATED;
+    if (report.state === STATE_OVER) over();
+  },
+};
+
+function over() {
+  if (report.status === "OK" && report.next === "1") {
+    setTimeout(() => again(false), AGAIN_MS);
+  } else if (report.lacks) {
+    say(`The server plays ${report.lacks}, which this page lacks: it has the built-in games alone. ` +
+      "Play it with lockstep-client and the game's plug-in.", false);
+  } else if (report.status === "OK") {
+    say("The match is over.", true);
+  } else {
+    const words = report.why || report.status;
+    say(wasOpen ? words : `The server does not answer: ${words}`, true);
+  }
+}
+
+// ---- sound ----
+
+let audio;
+const waves = new Map();
+
+function playSound({ id, left, right, wave }) {
+  if (wave) waves.set(id, wave);
+  const pairs = waves.get(id);
+  if (!audio || audio.state !== "running" || !pairs) return;
+  const buffer = audio.createBuffer(2, pairs.length / 2, CUE_HZ);
+  [left, right].forEach((gain, side) => {
+    const samples = buffer.getChannelData(side);
+    for (let i = 0; i < samples.length; i++) samples[i] = pairs[2 * i + side] / 32768 * gain;
+  });
+  const source = audio.createBufferSource();
+  source.buffer = buffer;
+  source.connect(audio.destination);
+  source.start();
+}
+
+// A browser lets a page make sounds once somebody has touched it.
+function wakeSound() {
+  audio ??= "AudioContext" in window ? new AudioContext() : null;
+  audio?.resume();
+}
+
+// ---- what a person does ----
+
+function send(kind, code = 0, isDown = 0, x = 0, y = 0, text = undefined) {
+  worker?.postMessage({ type: "event", kind, code, isDown, x, y, text });
+}
+
+function at(event) {
+  const { scale } = size();
+  return [event.clientX * scale, event.clientY * scale];
+}
+
+function onKey(event, isDown) {
+  const isInPage = event.target instanceof HTMLInputElement || !of("card").hidden;
+  const usage = controls.keyUsage(event.code);
+  if (isInPage || controls.isBrowsers(event)) return;
+  event.preventDefault();
+  if (usage > 0 && !event.repeat) send(controls.KEY, usage, isDown ? 1 : 0);
+  if (event.repeat && isDown && report.typing === "1") send(controls.KEY, usage, 1);
+  if (isDown && event.key.length === 1) send(controls.TEXT, 0, 0, 0, 0, event.key);
+}
+
+// A finger that stays is the right button, else it is the left one.
+function listen(canvas) {
+  let press, button = 0, from = [0, 0];
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    canvas.focus();
+    button = Math.min(event.button, 2);
+    from = at(event);
+    send(controls.MOTION, 0, 0, ...from);
+    send(controls.BUTTON, button, 1, ...from);
+    if (event.pointerType === "touch") {
+      press = setTimeout(() => {
+        send(controls.BUTTON, 0, 0, ...from);
+        button = 2;
+        send(controls.BUTTON, 2, 1, ...from);
+      }, PRESS_MS);
+    }
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const to = at(event);
+    if (Math.hypot(to[0] - from[0], to[1] - from[1]) > 12) clearTimeout(press);
+    send(controls.MOTION, 0, 0, ...to);
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(end, (event) => {
+      clearTimeout(press);
+      send(controls.BUTTON, button, 0, ...at(event));
+    });
+  }
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    send(controls.WHEEL, event.deltaY < 0 ? 1 : 0, 0, ...at(event));
+  }, { passive: false });
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+}
+
+// ---- a phone's stick and buttons ----
+
+function listenToStick() {
+  const base = of("stick"), knob = of("knob");
+  let finger = null;
+  const move = (event) => {
+    if (event.pointerId !== finger) return;
+    const box = base.getBoundingClientRect();
+    const [x, y] = controls.stickAt(event.clientX - box.left - box.width / 2,
+      event.clientY - box.top - box.height / 2, box.width / 2);
+    knob.style.transform = `translate(${x * 40}px, ${-y * 40}px)`;
+    send(controls.STICK, 0, 0, x, y);
+  };
+  const end = (event) => {
+    if (event.pointerId !== finger) return;
+    finger = null;
+    knob.style.transform = "";
+    send(controls.STICK, 0, 0, 0, 0);
+  };
+  base.addEventListener("pointerdown", (event) => {
+    finger = event.pointerId;
+    base.setPointerCapture(finger);
+    move(event);
+  });
+  base.addEventListener("pointermove", move);
+  base.addEventListener("pointerup", end);
+  base.addEventListener("pointercancel", end);
+}
+
+function listenToButtons() {
+  for (const button of of("buttons").children) {
+    const key = Number(button.dataset.key);
+    button.addEventListener("pointerdown", () => send(controls.KEY, key, 1));
+    for (const end of ["pointerup", "pointercancel", "pointerleave"]) {
+      button.addEventListener(end, () => send(controls.KEY, key, 0));
+    }
+  }
+  of("ready").addEventListener("click", () => {
+    send(controls.KEY, controls.KEY_R, 1);
+    send(controls.KEY, controls.KEY_R, 0);
+  });
+  of("chat").addEventListener("click", () => {
+    of("line").hidden = !of("line").hidden;
+    of("said").focus();
+  });
+  of("line").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (of("said").value) worker.postMessage({ type: "say", text: of("said").value });
+    of("said").value = "";
+    of("line").hidden = true;
+  });
+}
+
+let pad = null;
+
+function lookAtPad() {
+  const [found] = (navigator.getGamepads?.() ?? []).filter((one) => one?.mapping === "standard");
+  if (found) {
+    const { now, events } = controls.padEvents(pad, found);
+    events.forEach((event) => send(...event));
+    pad = now;
+  } else if (pad) {
+    send(controls.PAD_AWAY);
+    pad = null;
+  }
+  requestAnimationFrame(lookAtPad);
+}
+
+// ---- the page ----
+
+function prepare() {
+  const lacks = lacking();
+  if (lacks) {
+    say(`This browser lacks ${lacks}. A newer one has it; lockstep-client plays without one.`, false);
+    return;
+  }
+  of("name").value = localStorage.getItem("name") ?? "";
+  of("native").hidden = !invite;
+  of("command").textContent = `lockstep-client '${invite}'`;
+  const hasTouch = matchMedia("(pointer: coarse)").matches;
+  of("touch").hidden = !hasTouch;
+  document.body.classList.toggle("touched", hasTouch);
+  of("join").addEventListener("submit", (event) => {
+    event.preventDefault();
+    wakeSound();
+    if (report.state === undefined) open(false);
+    else again(false);
+  });
+  of("watch").addEventListener("click", () => {
+    wakeSound();
+    if (report.state === undefined) open(true);
+    else again(true);
+  });
+  window.addEventListener("keydown", (event) => onKey(event, true));
+  window.addEventListener("keyup", (event) => onKey(event, false));
+  window.addEventListener("blur", () => send(controls.AWAY));
+  window.addEventListener("resize", () => worker.postMessage({ type: "size", ...size() }));
+  window.addEventListener("pointerdown", wakeSound);
+  window.addEventListener("hashchange", () => location.reload());
+  listenToStick();
+  listenToButtons();
+  start();
+  requestAnimationFrame(lookAtPad);
+  if (readSeat().length > 0) open(false); // the page was loaded again in mid-match
+  else of("play").focus();
+}
+
+prepare();

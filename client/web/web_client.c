@@ -1,0 +1,344 @@
+#include "lockstep/client/web/web_client.h"
+
+#include "lockstep/client/bots.h"
+#include "lockstep/client/link/client_link.h"
+#include "lockstep/client/link/seat_file.h"
+#include "lockstep/client/link/session_log.h"
+#include "lockstep/client/program/client_view.h"
+#include "lockstep/client/web/page_calls.h"
+#include "lockstep/client/web/web_screen.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/rerun_local.h"
+#include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/wasm/page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SEAT "seat" /* the page has one private file */
+
+/* A page that is hidden shows no pictures, and steps all the same. */
+#define FRAME_NS_MAX (40 * LS_NS_PER_MS)
+#define TURN_MS_MAX 8u
+
+enum {
+    CONNECT_WAIT_MS = 10000,
+    BOT_SEED = 35,
+};
+
+typedef struct web_client {
+    ls_console console; /* its log alone is used */
+    ls_client_place place;
+    ls_event_loop *loop;
+    ls_client_link *link;
+    ls_session *session;
+    ls_rerun_local *reruns;
+    ls_client_view view;
+    ls_client_chat chat;
+    ls_session_log lines;
+    ls_bot bot;
+    bool is_bot;
+    bool has_next; /* the room plays another match behind this one */
+    uint64_t frame_ns;
+    ls_text over_why;
+    char lacks[LS_NAME_BYTES_MAX]; /* the simulation that is not here */
+} web_client;
+
+static web_client here;
+static uint8_t desk[LS_WEB_DESK_BYTES];
+
+uint8_t *ls_web_desk(void)
+{
+    return desk;
+}
+
+/* ---- what the session asks for ---- */
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    web_client *client = user;
+    const ls_simulation *found = ls_builtin_simulation_named(name);
+    if (!found) {
+        ls_name_copy(client->lacks, sizeof client->lacks, name);
+    }
+    return found;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    web_client *client = user;
+    (void)tick;
+    return client->is_bot ? ls_bot_input(&client->bot, instance, slot, bytes)
+                          : ls_client_view_input(&client->view, instance, slot, bytes);
+}
+
+static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
+{
+    web_client *client = user;
+    (void)tick;
+    ls_client_view_play(&client->view, sound);
+}
+
+static void write_line(void *user, ls_log_level level, const char *line)
+{
+    (void)user;
+    ls_page_line((uint32_t)level, line, strlen(line));
+}
+
+static void on_ready(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+}
+
+/* ---- opening ---- */
+
+static ls_status open_link(web_client *client, const char *word, uint32_t flags, ls_text *why)
+{
+    const ls_client_place_source from = {
+        .word = word, .is_insecure = (flags & LS_WEB_BELIEVES) != 0, .now_s = (uint64_t)time(NULL)};
+    ls_status status = ls_client_place_read(&from, &client->place, why);
+    LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &client->loop));
+    const ls_client_link_config link = {.place = &client->place,
+                                        .loop = client->loop,
+                                        .on_ready = {on_ready, client},
+                                        .connect_wait_ms = CONNECT_WAIT_MS};
+    return status == LS_OK ? ls_client_link_open(&link, &client->link, why) : status;
+}
+
+static ls_status open_session(web_client *client, const char *name, uint32_t flags, ls_text *why)
+{
+    ls_session_config config = ls_session_config_default();
+    ls_name_copy(config.name, sizeof config.name, name);
+    memcpy(config.room, client->place.room, sizeof config.room);
+    config.find_simulation = find_simulation;
+    config.make_input = make_input;
+    config.on_sound = on_sound;
+    config.user = client;
+    config.makes_inputs_between_frames = true;
+    config.keeps_previous_state = true;
+    config.is_spectator = (flags & LS_WEB_WATCHES) != 0;
+    config.asks_when_ready = !client->is_bot;
+    config.rerun_host = ls_rerun_local_host(client->reruns);
+    config.reconnect_ms = LS_SESSION_RECONNECT_MS_MAX;
+    (void)ls_seat_file_read(SEAT, client->place.identity, &config.seat, why);
+    ls_client_link_set_match(client->link, config.seat.match_id);
+    ls_packet_sink sink = ls_client_link_sink(client->link);
+    ls_status status =
+        ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);
+    client->view.session = client->session;
+    client->view.chat = &client->chat;
+    client->lines = (ls_session_log){.log = &client->console.log,
+                                     .session = client->session,
+                                     .link = client->link,
+                                     .place = &client->place,
+                                     .has_picture = true};
+    return status;
+}
+
+int32_t ls_web_open(uint32_t flags)
+{
+    char word[LS_WEB_DESK_BYTES];
+    ls_text why = {{0}};
+    desk[LS_WEB_DESK_BYTES - 1] = '\0';
+    memcpy(word, desk, sizeof word);
+    const char *name = word + strlen(word);
+    name += name + 1 < word + sizeof word;
+    here.console.log = (ls_log){LS_LOG_INFO, write_line, NULL};
+    here.is_bot = (flags & LS_WEB_IS_BOT) != 0;
+    here.bot = ls_bot_make(BOT_SEED);
+    const ls_screen_config screen = ls_screen_config_default();
+    ls_status status = ls_client_view_open(&here.view, &screen, &here.console, &why);
+    LS_THEN(status, ls_rerun_local_create(ls_allocator_heap(), &here.reruns));
+    LS_THEN(status, open_link(&here, word, flags, &why));
+    LS_THEN(status, open_session(&here, name, flags, &why));
+    memset(desk, 0, sizeof desk); /* it had the invite */
+    if (status != LS_OK) {
+        snprintf((char *)desk, sizeof desk, "%s",
+                 why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
+    }
+    return status;
+}
+
+/* ---- playing ---- */
+
+static void on_event(web_client *client, const ls_session_event *event, uint64_t now_ns)
+{
+    ls_seat_file_receive_event(SEAT, client->place.identity, client->session, event,
+                               &client->console.log);
+    if (event->kind == LS_SESSION_EVENT_SEATED) {
+        ls_client_link_set_match(client->link, ls_session_offer(client->session)->match_id);
+    } else if (event->kind == LS_SESSION_EVENT_NOTICE && event->notice.kind == LS_NOTICE_NEXT) {
+        client->has_next = true;
+    } else if (event->kind == LS_SESSION_EVENT_OVER && event->status != LS_OK) {
+        client->over_why = event->text;
+    }
+    ls_session_log_event(&client->lines, event, now_ns);
+    ls_client_view_on_event(&client->view, event);
+}
+
+static void after_turn(web_client *client, uint64_t now_ns)
+{
+    ls_session_event event;
+    ls_client_link_advance(client->link, client->session, &client->console.log, now_ns);
+    while (ls_session_next_event(client->session, &event)) {
+        on_event(client, &event, now_ns);
+    }
+    ls_client_link_flush(client->link);
+    client->view.server = ls_client_link_server(client->link);
+}
+
+void ls_web_receive(uint32_t size)
+{
+    ls_pipe_receive(desk, LS_MIN(size, LS_WEB_DESK_BYTES));
+}
+
+uint32_t ls_web_turn(void)
+{
+    if (!here.session) {
+        return TURN_MS_MAX;
+    }
+    uint64_t now_ns = ls_event_loop_now_ns(here.loop);
+    ls_client_link_receive_waiting(here.link, here.session, now_ns);
+    ls_session_update(here.session, now_ns);
+    if (now_ns - here.frame_ns > FRAME_NS_MAX) {
+        here.frame_ns = now_ns;
+        ls_session_frame(here.session, now_ns);
+    }
+    after_turn(&here, now_ns);
+    uint64_t due_ns = ls_session_next_ns(here.session);
+    uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    return (uint32_t)LS_MIN(wait_ns / LS_NS_PER_MS, TURN_MS_MAX);
+}
+
+const uint32_t *ls_web_frame(void)
+{
+    if (!here.session) {
+        return NULL;
+    }
+    uint64_t now_ns = ls_event_loop_now_ns(here.loop);
+    ls_client_link_receive_waiting(here.link, here.session, now_ns);
+    here.frame_ns = now_ns;
+    ls_session_frame(here.session, now_ns);
+    after_turn(&here, now_ns);
+    ls_client_view_frame(&here.view, now_ns);
+    return ls_web_screen_pixels(here.view.screen);
+}
+
+int32_t ls_web_resize(uint32_t width, uint32_t height)
+{
+    return here.view.screen && ls_web_screen_resize(here.view.screen, width, height);
+}
+
+uint8_t *ls_web_font(uint32_t which, uint32_t width, uint32_t height)
+{
+    return here.view.screen ? ls_web_screen_font(here.view.screen, which, width, height) : NULL;
+}
+
+/* ---- the person ---- */
+
+void ls_web_event(uint32_t kind, uint32_t code, uint32_t is_down, float x, float y)
+{
+    if (!here.view.screen || kind > LS_VIEW_EVENT_CLOSE) {
+        return;
+    }
+    ls_view_event event = {.kind = (ls_view_event_kind)kind,
+                           .key = LS_MIN(code, LS_KEYS - 1),
+                           .pad = code,
+                           .button = (ls_view_button)LS_MIN(code, (uint32_t)LS_BUTTON_RIGHT),
+                           .is_down = is_down != 0,
+                           .at = {x, y},
+                           .amount = x};
+    if (event.kind == LS_VIEW_EVENT_WHEEL) {
+        event.amount = code == 0 ? -1.0f : 1.0f;
+    }
+    ls_name_copy(event.text, sizeof event.text, (const char *)desk);
+    ls_web_screen_receive(here.view.screen, &event);
+}
+
+void ls_web_say(void)
+{
+    ls_text answer = {{0}};
+    desk[LS_WEB_DESK_BYTES - 1] = '\0';
+    if (here.session) {
+        ls_client_chat_type(&here.chat, here.session, (const char *)desk, &answer);
+    }
+    if (answer.bytes[0] != '\0') {
+        ls_view_add_chat(ls_screen_view(here.view.screen), answer.bytes);
+    }
+}
+
+void ls_web_leave(void)
+{
+    if (here.session) {
+        uint64_t now_ns = ls_event_loop_now_ns(here.loop);
+        ls_session_leave(here.session, now_ns);
+        after_turn(&here, now_ns);
+    }
+}
+
+/* ---- what the page asks ---- */
+
+/* A line "name text"; a text has no line of its own. */
+static void add_line(ls_text *out, const char *name, const char *text)
+{
+    ls_text line = {{0}};
+    ls_text_set(&line, "%s", text);
+    for (char *at = line.bytes; *at; at++) {
+        *at = *at == '\n' ? ' ' : *at;
+    }
+    ls_text_add(out, "%s %s\n", name, line.bytes);
+}
+
+static void add_number(ls_text *out, const char *name, uint32_t number)
+{
+    ls_text_add(out, "%s %" PRIu32 "\n", name, number);
+}
+
+uint32_t ls_web_report(void)
+{
+    ls_text out = {{0}};
+    if (!here.session) {
+        return 0;
+    }
+    const ls_session_report report = ls_session_report_of(here.session);
+    const ls_offer *offer = ls_session_offer(here.session);
+    ls_sim_instance *instance = ls_session_instance(here.session);
+    add_number(&out, "state", report.state);
+    add_number(&out, "tick", report.tick);
+    add_number(&out, "desyncs", report.desyncs);
+    add_number(&out, "next", here.has_next);
+    add_number(&out, "typing", ls_view_is_typing(ls_screen_view(here.view.screen)));
+    add_line(&out, "simulation", offer ? offer->simulation : "");
+    add_line(&out, "status", ls_status_name(report.status));
+    add_line(&out, "lacks", here.lacks);
+    if (report.state == LS_SESSION_OVER && instance) {
+        ls_text_add(&out, "hash %016" PRIx64 "\n", ls_sim_instance_hash(instance));
+    }
+    add_line(&out, "why", here.over_why.bytes);
+    return (uint32_t)snprintf((char *)desk, sizeof desk, "%s", out.bytes);
+}
+
+const int16_t *ls_web_cue(uint32_t id)
+{
+    static int16_t pairs[2 * LS_WEB_CUE_FRAMES];
+    const ls_sound cue = {.kind = LS_SOUND_CUE, .id = id, .volume = LS_FIXED_ONE};
+    const ls_sound_gain gain = {1.0f, 1.0f};
+    ls_sound_mixer *mixer = NULL;
+    if (ls_sound_mixer_create(LS_WEB_CUE_HZ, 1.0f, ls_allocator_heap(), &mixer) != LS_OK) {
+        return NULL;
+    }
+    ls_sound_mixer_play(mixer, &cue, gain);
+    ls_sound_mixer_mix(mixer, pairs, LS_WEB_CUE_FRAMES);
+    ls_sound_mixer_destroy(mixer);
+    return pairs;
+}
+
+const char *ls_web_simulation(uint32_t index)
+{
+    const ls_simulation *simulation = ls_builtin_simulation(index);
+    return simulation ? simulation->name : NULL;
+}

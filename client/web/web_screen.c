@@ -1,0 +1,163 @@
+#include "lockstep/client/web/web_screen.h"
+
+#include "lockstep/client/web/page_calls.h"
+#include "lockstep/common/system/system_clock.h"
+
+enum {
+    FONTS = sizeof(ls_canvas_fonts) / sizeof(ls_canvas_font),
+};
+
+struct ls_screen {
+    const ls_allocator *allocator;
+    ls_view *view;
+    ls_scene scene;
+    ls_canvas canvas; /* no pixels: its size is not known yet */
+    ls_canvas_fonts fonts;
+    uint8_t *coverage[FONTS];
+    uint64_t work_ns; /* of the frame before */
+};
+
+/* ---- opening ---- */
+
+ls_screen_config ls_screen_config_default(void)
+{
+    return (ls_screen_config){
+        .kind = LS_SCREEN_WINDOW, .interpolates = true, .has_chat = true, .volume = 100};
+}
+
+ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *source,
+                         const ls_log *log, const ls_allocator *allocator, ls_screen **out,
+                         ls_text *why)
+{
+    ls_screen *screen = ls_allocate(allocator, sizeof *screen);
+    (void)log;
+    (void)why;
+    if (!screen) {
+        return LS_NO_MEMORY;
+    }
+    *screen = (ls_screen){.allocator = allocator};
+    const ls_view_config view = {
+        .source = *source, .interpolates = config->interpolates, .has_chat = config->has_chat};
+    ls_status status = ls_view_create(&view, allocator, &screen->view);
+    LS_THEN(status, ls_scene_init(&screen->scene, allocator));
+    if (status != LS_OK) {
+        ls_screen_close(screen);
+        return status;
+    }
+    *out = screen;
+    return LS_OK;
+}
+
+void ls_screen_close(ls_screen *screen)
+{
+    if (!screen) {
+        return;
+    }
+    for (uint32_t i = 0; i < FONTS; i++) {
+        ls_release(screen->allocator, screen->coverage[i]);
+    }
+    ls_release(screen->allocator, screen->canvas.pixels);
+    ls_view_destroy(screen->view);
+    ls_scene_deinit(&screen->scene);
+    ls_release(screen->allocator, screen);
+}
+
+ls_view *ls_screen_view(ls_screen *screen)
+{
+    return screen->view;
+}
+
+/* ---- what the page gives ---- */
+
+uint8_t *ls_web_screen_font(ls_screen *screen, uint32_t which, uint32_t width, uint32_t height)
+{
+    if (which >= FONTS || width > LS_CANVAS_SIDE_MAX || height > LS_CANVAS_SIDE_MAX) {
+        return NULL;
+    }
+    ls_release(screen->allocator, screen->coverage[which]);
+    screen->coverage[which] =
+        ls_allocate_array(screen->allocator, LS_CANVAS_GLYPHS, (size_t)width * height);
+    ls_canvas_font *fonts[] = {&screen->fonts.figures, &screen->fonts.text, &screen->fonts.title,
+                               &screen->fonts.world};
+    *fonts[which] =
+        (ls_canvas_font){.width = width, .height = height, .coverage = screen->coverage[which]};
+    return screen->coverage[which];
+}
+
+bool ls_web_screen_resize(ls_screen *screen, uint32_t width, uint32_t height)
+{
+    if (width == 0 || height == 0 || width > LS_CANVAS_SIDE_MAX || height > LS_CANVAS_SIDE_MAX) {
+        return false;
+    }
+    uint32_t *pixels = ls_allocate_array(screen->allocator, height, width * sizeof *pixels);
+    if (!pixels) {
+        return false;
+    }
+    ls_release(screen->allocator, screen->canvas.pixels);
+    screen->canvas = (ls_canvas){.pixels = pixels, .width = width, .height = height};
+    return true;
+}
+
+void ls_web_screen_receive(ls_screen *screen, const ls_view_event *event)
+{
+    ls_view_receive(screen->view, event);
+}
+
+/* They have been received as they came. */
+void ls_screen_receive(ls_screen *screen, uint64_t now_ns)
+{
+    (void)screen;
+    (void)now_ns;
+}
+
+/* ---- sound ---- */
+
+void ls_screen_start_sound(ls_screen *screen)
+{
+    (void)screen;
+}
+
+/* The samples of an engine have no built-in that makes them. */
+void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound)
+{
+    if (sound->kind == LS_SOUND_CUE) {
+        ls_sound_gain gain = ls_sound_gain_of(sound, ls_view_camera(screen->view));
+        ls_page_sound(sound->id, gain.left, gain.right);
+    }
+}
+
+/* ---- pictures ---- */
+
+/* From 0xFFRRGGBB to the bytes that a page shows. */
+static void swap_colours(ls_canvas *canvas)
+{
+    size_t count = (size_t)canvas->width * canvas->height;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t pixel = canvas->pixels[i];
+        canvas->pixels[i] = (pixel & 0xFF00FF00u) | (pixel >> 16 & 0xFFu) | (pixel & 0xFFu) << 16;
+    }
+}
+
+uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
+{
+    const ls_clock clock = ls_clock_system();
+    const ls_canvas_fonts *fonts = screen->coverage[FONTS - 1] ? &screen->fonts : NULL;
+    if (!screen->canvas.pixels) {
+        return now_ns;
+    }
+    const ls_view_frame frame = {.now_ns = now_ns,
+                                 .work_ns = screen->work_ns,
+                                 .width = screen->canvas.width,
+                                 .height = screen->canvas.height,
+                                 .fonts = fonts};
+    ls_view_compose(screen->view, &frame, &screen->scene);
+    ls_scene_paint(&screen->scene, fonts, &screen->canvas);
+    swap_colours(&screen->canvas);
+    screen->work_ns = ls_clock_now_ns(&clock) - now_ns;
+    return now_ns;
+}
+
+const uint32_t *ls_web_screen_pixels(const ls_screen *screen)
+{
+    return screen->canvas.pixels;
+}

@@ -1,0 +1,70 @@
+// What the browser's client does in Chromium.
+// usage: node chromium.mjs steps FOLDER PLAYERS TICKS    the lines of steps.mjs, of a page
+//        node chromium.mjs match URL [PICTURE [phone]]   plays as a bot to the end: the last report, as
+//                                                        JSON, and the milliseconds from click to playing
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Browser, PROGRAMS } from "./browser.mjs";
+
+const DESK = { width: 1280, height: 720 };
+const PHONE = { width: 390, height: 844, pixels: 2, isPhone: true };
+const REPORT = "JSON.parse(document.body.dataset.report ?? '{}')";
+
+async function steps(browser, folder, players, ticks) {
+  const here = dirname(fileURLToPath(import.meta.url));
+  const files = { "/steps.mjs": [join(here, "steps.mjs"), "text/javascript"],
+    "/steps.wasm": [join(folder, "steps.wasm"), "application/wasm"] };
+  const server = createServer(async (request, response) => {
+    const [file, type] = files[request.url] ?? [];
+    response.setHeader("Content-Type", type ?? "text/html");
+    response.end(file ? await readFile(file) : "<!doctype html>");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const page = await browser.open(`http://127.0.0.1:${server.address().port}/`, DESK);
+  await page.until("location.href !== 'about:blank' && document.readyState === 'complete'");
+  const lines = await page.evaluate(`(async () => {
+    const { runSteps } = await import("/steps.mjs");
+    const bytes = await (await fetch("/steps.wasm")).arrayBuffer();
+    return runSteps(bytes, ${Number(players)}, ${Number(ticks)});
+  })()`);
+  server.close();
+  server.closeAllConnections();
+  console.log(lines.join("\n"));
+}
+
+async function match(browser, url, picture, kind) {
+  const page = await browser.open(url.replace("#", "?bot#"), kind === "phone" ? PHONE : DESK);
+  await page.until("document.activeElement?.id === 'play'");
+  const playing = page.until(`${REPORT}.state === "4"`);
+  const start = performance.now();
+  await page.evaluate("document.getElementById('play').click()");
+  await playing;
+  const ms = Math.round(performance.now() - start);
+  if (picture) {
+    await page.until(`Number(${REPORT}.tick) >= 120`);
+    await page.picture(picture);
+  }
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));
+}
+
+async function start() {
+  for (const program of PROGRAMS) {
+    try {
+      return await Browser.start(program);
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }
+  }
+  throw new Error("no Chromium is installed");
+}
+
+const [command, ...words] = process.argv.slice(2);
+const browser = await start();
+try {
+  await { steps, match }[command](browser, ...words);
+} finally {
+  await browser.stop();
+}
