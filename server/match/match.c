@@ -32,6 +32,10 @@ static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_te
     ls_status status =
         ls_outbox_create(sink, match->config.sim.players, match->allocator, &match->outbox);
     if (status == LS_OK) {
+        status = ls_pending_connections_init(&match->pending, match->config.sim.players,
+                                             match->allocator);
+    }
+    if (status == LS_OK) {
         status = ls_tick_log_create(match, &match->log, why);
     }
     if (status == LS_OK) {
@@ -102,6 +106,7 @@ void ls_match_destroy(ls_match *match)
     ls_release(match->allocator, match->links);
     ls_tick_log_destroy(match->log);
     ls_outbox_destroy(match->outbox);
+    ls_pending_connections_deinit(&match->pending, match->allocator);
     ls_release(match->allocator, match);
 }
 
@@ -116,7 +121,7 @@ void ls_match_peer_admitted(ls_match *match, ls_peer_id peer, const ls_match_pas
                             uint64_t now_ns)
 {
     match->now_ns = now_ns;
-    if (match->pending.count == LS_PENDING_MAX) {
+    if (match->pending.count == match->pending.room) {
         /* Peers that say nothing must not keep others out. */
         match->rejected++;
         ls_conduct_refuse_pending(match,

@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+ls_status ls_pending_connections_init(ls_pending_connections *pending, uint32_t players,
+                                      const ls_allocator *allocator)
+{
+    pending->count = 0;
+    pending->room = LS_MAX(players, LS_PENDING_LEAST);
+    pending->rows = ls_allocate(allocator, pending->room * sizeof pending->rows[0]);
+    return pending->rows ? LS_OK : LS_NO_MEMORY;
+}
+
+void ls_pending_connections_deinit(ls_pending_connections *pending, const ls_allocator *allocator)
+{
+    ls_release(allocator, pending->rows);
+}
+
 static uint32_t row_of(const ls_pending_connections *pending, ls_peer_id peer)
 {
     uint32_t row = 0;
@@ -21,7 +35,7 @@ bool ls_pending_connections_has(const ls_pending_connections *pending, ls_peer_i
 void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer,
                                 const ls_match_pass *pass, uint64_t now_ns)
 {
-    LS_ASSERT(pending->count < LS_PENDING_MAX);
+    LS_ASSERT(pending->count < pending->room);
     pending->rows[pending->count++] =
         (ls_pending_connection){.peer = peer, .since_ns = now_ns, .pass = *pass};
 }
@@ -44,7 +58,7 @@ void ls_pending_connections_forget(ls_pending_connections *pending, ls_peer_id p
 
 ls_peer_id ls_pending_connections_overdue(const ls_pending_connections *pending, uint64_t limit_ns)
 {
-    const ls_pending_connection *oldest = &pending->rows[0];
+    const ls_pending_connection *oldest = pending->rows;
     return pending->count > 0 && oldest->since_ns <= limit_ns ? oldest->peer : 0;
 }
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 enum {
-    LS_PENDING_MAX = 64,
+    LS_PENDING_LEAST = 64,
 };
 
 typedef struct ls_pending_connection {
@@ -19,15 +19,19 @@ typedef struct ls_pending_connection {
     ls_match_pass pass;
 } ls_pending_connection;
 
-/* All zero: there is none. */
 typedef struct ls_pending_connections {
-    uint32_t count;
-    ls_pending_connection rows[LS_PENDING_MAX]; /* in the order in which they came */
+    uint32_t count, room;
+    ls_pending_connection *rows; /* in the order in which they came */
 } ls_pending_connections;
+
+/* Room for all players of a match, who may come at once; NO_MEMORY. */
+ls_status ls_pending_connections_init(ls_pending_connections *pending, uint32_t players,
+                                      const ls_allocator *allocator);
+void ls_pending_connections_deinit(ls_pending_connections *pending, const ls_allocator *allocator);
 
 bool ls_pending_connections_has(const ls_pending_connections *pending, ls_peer_id peer);
 
-/* There is room: count < LS_PENDING_MAX. `now_ns` never goes back. */
+/* There is room: count < room. `now_ns` never goes back. */
 void ls_pending_connections_add(ls_pending_connections *pending, ls_peer_id peer,
                                 const ls_match_pass *pass, uint64_t now_ns);
 

@@ -20,6 +20,7 @@ COMPILER = (
     "__umodti3",
     "__divti3",
     "__modti3",
+    "__popcountdi2",
     "__stack_chk_fail",
     "_GLOBAL_OFFSET_TABLE_",
     "ls_*",

@@ -89,13 +89,11 @@ static virtual_setup setup_of(uint32_t ticks)
     return setup;
 }
 
-/* A match has room for 64 newcomers at once: they come in two groups. */
+/* All come at once. */
 static virtual_match *match_of(virtual_setup *setup, uint32_t clients, ls_tick tick)
 {
-    setup->clients = clients / 2;
+    setup->clients = clients;
     virtual_match *run = checked_match_create(setup);
-    virtual_match_run(run, SECOND);
-    add_clients(run, clients - setup->clients, NULL);
     virtual_match_run_to_tick(run, tick);
     return run;
 }

@@ -120,7 +120,7 @@ def test_lines_that_cannot_be_right_are_refused_before_anything_is_asked():
         (("room", "../x"), "letters, digits"),
         (("end", "a b"), "letters, digits"),
         (("kick", "a", "x"), "SLOT takes a number"),
-        (("kick", "a", "32"), "SLOT takes a number"),
+        (("kick", "a", "128"), "SLOT takes a number"),
         (("ban", "a", "1", "0"), "SECONDS takes a number"),
         (("unban", "x"), "NUMBER takes a number"),
         (("create", "players"), "FLAG=VALUE"),

@@ -159,7 +159,7 @@ def check_usage():
     expect_refused(USAGE, "make takes --server", "make", "--key", "a")
     expect_refused(USAGE, "make takes --client-id", "make", "--key", "a", "--server", "b")
     for name, value, words in (
-        ("--seat", "32", "--seat takes a number from 0 to 31, any or spectator"),
+        ("--seat", "128", "--seat takes a number from 0 to 127, any or spectator"),
         ("--client-id", "0x", "1 to 16 hexadecimal digits"),
         ("--client-id", "0x12345678901234567", "1 to 16 hexadecimal digits"),
         ("--protocol-id", "-1", "--protocol-id takes a number"),

@@ -822,10 +822,11 @@ static bool takes_state(Dwarf_Die *function, schema_debug_given given)
     return false;
 }
 
-/* The types of this library's own headers are no game's. */
+/* The types of this library's own headers are no game's. A spelling may begin with "struct". */
 static bool is_found_before(const state_search *search, const char *name)
 {
-    bool is_before = strncmp(name, "ls_", 3) == 0 || strncmp(name, "lockstep_", 9) == 0;
+    const char *tag = strncmp(name, "struct ", 7) == 0 ? name + 7 : name;
+    bool is_before = strncmp(tag, "ls_", 3) == 0 || strncmp(tag, "lockstep_", 9) == 0;
     for (uint32_t i = 0; i < search->count && !is_before; i++) {
         is_before = strcmp(search->found[i]->spelling, name) == 0;
     }
