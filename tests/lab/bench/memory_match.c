@@ -14,7 +14,6 @@ typedef struct member {
     ls_memory_match *match;
     virtual_client *client;
     bench_pad_player pad;
-    bool is_still;
     ls_bot bot;
     bool has_received; /* in this turn: ticks may have been confirmed */
     ls_tick confirmed;
@@ -41,10 +40,6 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                            uint8_t *bytes)
 {
     member *player = user;
-    if (player->is_still) {
-        memset(bytes, 0, BENCH_PAD_INPUT_BYTES);
-        return BENCH_PAD_INPUT_BYTES;
-    }
     return player->match->config.simulation ? ls_bot_input(&player->bot, instance, slot, bytes)
                                             : bench_pad_player_input(&player->pad, bytes);
 }
@@ -161,7 +156,6 @@ void bench_memory_match_let_in(ls_memory_match *match)
     LS_ASSERT(index < config->players);
     member *player = &match->members[index];
     *player = (member){.match = match,
-                       .is_still = index < config->still_players,
                        .pad = bench_pad_player_make(config->seed, index + 1),
                        .bot = ls_bot_make(config->seed + index)};
     virtual_client_setup setup = virtual_client_setup_default(match->run);

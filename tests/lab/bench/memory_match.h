@@ -12,7 +12,6 @@
 
 typedef struct bench_memory_match_config {
     uint32_t players;
-    uint32_t still_players;  /* of them, whose pads never change */
     uint32_t state_bytes;    /* of the pad simulation */
     uint64_t delay_ns;       /* one way */
     uint32_t loss_ppm;       /* each way */

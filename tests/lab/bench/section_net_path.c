@@ -13,8 +13,6 @@ enum {
     SMOKE_TICKS = 20,
     THIN_TICK_RATE_HZ = 30,
     THIN_RTT_MS = 67,
-    MANY_PLAYERS = 128,
-    MANY_STILL = 100,
 };
 
 /* The memory network counts IPv4, UDP and 10 bytes before each unreliable packet; on the wire the
@@ -29,7 +27,6 @@ enum {
 #define TICK_NS (1e9 / 60.0)
 #define UPLINK_BUDGET 3800 /* bytes a second, with every header, while nothing is lost */
 #define DOWNLINK_BUDGET 3800
-#define MANY_DOWNLINK_BUDGET 10000
 #define LOSSY_UPLINK_BUDGET 4400   /* at any loss, while few inputs change */
 #define LOSSY_DOWNLINK_BUDGET 4800 /* at 5 %; a packet a tick without content takes 2,820 */
 
@@ -166,30 +163,6 @@ static ls_status measure_thin(const bench_plan *plan, bench_report *report, ls_t
     return status;
 }
 
-/* As many players as there may be, of whom most hold still. */
-static ls_status measure_many(const bench_plan *plan, bench_report *report, ls_text *why)
-{
-    bench_memory_match_config config = {.players = MANY_PLAYERS,
-                                        .still_players = MANY_STILL,
-                                        .state_bytes = STATE_BYTES,
-                                        .delay_ns = THIN_RTT_MS * LS_NS_PER_MS / 2,
-                                        .steps_per_tick = 8,
-                                        .seed = 1};
-    ls_memory_match *match = bench_memory_match_create(&config);
-    bench_memory_match_run(match, WARM_TICKS);
-    bench_memory_match_totals before = bench_memory_match_totals_of(match);
-    bench_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : TICKS / 8);
-    bench_memory_match_totals after = bench_memory_match_totals_of(match);
-    double client_seconds = (double)(after.ticks - before.ticks) * MANY_PLAYERS * TICK_NS / 1e9;
-    uint64_t down = sealed_bytes(after.bytes_down - before.bytes_down,
-                                 after.packets_down - before.packets_down, DOWNLINK_SEAL_BYTES);
-    bench_report_number(report, "128 players, 100 still: a client down", "B/s",
-                        (double)down / client_seconds, BENCH_MOST(MANY_DOWNLINK_BUDGET));
-    ls_status status = bench_memory_match_check(match, why);
-    bench_memory_match_destroy(match);
-    return status;
-}
-
 ls_status bench_net_path(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
@@ -197,6 +170,5 @@ ls_status bench_net_path(const bench_plan *plan, bench_report *report, ls_text *
          i++) {
         status = measure_traffic(&traffic_cases[i], plan, report, why);
     }
-    status = status == LS_OK ? measure_thin(plan, report, why) : status;
-    return status == LS_OK ? measure_many(plan, report, why) : status;
+    return status == LS_OK ? measure_thin(plan, report, why) : status;
 }
