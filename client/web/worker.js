@@ -4,7 +4,7 @@
 const CUE_FRAMES = 9600; // LS_WEB_CUE_FRAMES
 const REPORT_MS = 200;
 const PIPE_AGAIN_MS = 500;
-const CHANNEL_SILENT_MS = 2000; // a server says something each half second
+const SILENT_REPORTS_MAX = 6; // a server says something each half second
 const PIPE_BYTES_MAX = 65536; // that wait to leave: what is behind them is stale
 const GLYPHS = 473; // LS_CANVAS_GLYPHS
 const FONT_QUARTERS = [3, 4, 7, 16]; // of the text's size, as client/window has them
@@ -17,7 +17,8 @@ let seat = new Uint8Array(0);
 let socket;
 let socketUrl;
 let channel; // the port of the page's data channel (rtc.js), while that is the pipe
-let channelHeardMs = 0, channelCount = 0;
+let pipe = "none"; // by which the newest datagram came
+let channelCount = 0, silentReports = 0; // of it: datagrams that came, reports since the last one
 let canvas, context;
 let isOver = false;
 let hasWaves = new Set();
@@ -95,8 +96,9 @@ const wasi = {
 
 let pipeTimer;
 
-function receive(data) {
+function receive(data, by) {
   if (!(data instanceof ArrayBuffer) || data.byteLength > 4096) return;
+  pipe = by;
   bytesAt(calls.ls_web_desk(), data.byteLength).set(new Uint8Array(data));
   calls.ls_web_receive(data.byteLength);
   setTurn(0);
@@ -121,22 +123,22 @@ function openPipe() {
   socket.onclose = () => {
     pipeTimer = setTimeout(openPipe, PIPE_AGAIN_MS);
   };
-  socket.onmessage = ({ data }) => receive(data);
+  socket.onmessage = ({ data }) => receive(data, "socket");
 }
 
 // The socket is the way back as long as the server leaves it open; then it is opened again.
 function enterChannel(port) {
   channel = port;
-  channelHeardMs = performance.now();
+  silentReports = 0;
   channel.onmessage = ({ data }) => {
     if (port !== channel) return;
     if (data === null) {
       leaveChannel();
       return;
     }
-    channelHeardMs = performance.now();
+    silentReports = 0;
     channelCount++;
-    receive(data);
+    receive(data, "channel");
   };
   moveHere();
 }
@@ -175,14 +177,13 @@ function report() {
     return [line.slice(0, end), line.slice(end + 1)];
   }));
   isOver = Number(found.state) === STATE_OVER;
-  const pipe = channel ? "channel" : "socket";
   post({ type: "report", report: { ...found, pipe, channelCount } });
   if (isOver) {
     clearTimeout(turnTimer);
     leaveChannel();
     socket.close();
   } else {
-    if (channel && performance.now() - channelHeardMs > CHANNEL_SILENT_MS) leaveChannel();
+    if (channel && ++silentReports > SILENT_REPORTS_MAX) leaveChannel();
     setTimeout(report, REPORT_MS);
   }
 }
