@@ -1,5 +1,6 @@
 // The page around the client: what a person does goes to the worker, and what it says is shown.
 import * as controls from "/play/controls.js";
+import { openChannel } from "/play/rtc.js";
 
 const WATCHES = 1, BELIEVES = 2, IS_BOT = 4; // bits of ls_web_open
 const STATE_SEATED = "2", STATE_OVER = "7"; // ls_session_state
@@ -11,6 +12,7 @@ const PRESS_MS = 450; // a finger that stays so long is the right button
 const of = (id) => document.getElementById(id);
 const invite = controls.inviteOf(location.hash);
 let worker, report = {}, wasOpen = false;
+let closeChannel = () => {};
 
 // ---- what is lacking ----
 
@@ -82,6 +84,7 @@ function open(isWatching) {
 // Another match of the same room, or another try, is played by a client of its own.
 function again(isWatching) {
   worker.terminate();
+  closeChannel();
   start();
   open(isWatching);
 }
@@ -92,8 +95,11 @@ const answers = {
     const text = Array.from(seat, (byte) => byte.toString(16).padStart(2, "0")).join("");
     sessionStorage.setItem("seat", text);
   },
-  pipe({ isOpen }) {
-    wasOpen ||= isOpen;
+  // The socket is open; the match begins by it, and goes on by a channel.
+  pipe() {
+    wasOpen = true;
+    closeChannel();
+    closeChannel = openChannel((port) => worker.postMessage({ type: "channel", port }, [port]));
   },
   refused: ({ text }) => say(text, false),
   sound: playSound,

@@ -4,6 +4,7 @@
 const CUE_FRAMES = 9600; // LS_WEB_CUE_FRAMES
 const REPORT_MS = 200;
 const PIPE_AGAIN_MS = 500;
+const SILENT_REPORTS_MAX = 6; // a server says something each half second
 const PIPE_BYTES_MAX = 65536; // that wait to leave: what is behind them is stale
 const GLYPHS = 473; // LS_CANVAS_GLYPHS
 const FONT_QUARTERS = [3, 4, 7, 16]; // of the text's size, as client/window has them
@@ -15,6 +16,9 @@ let calls; // what the module exports
 let seat = new Uint8Array(0);
 let socket;
 let socketUrl;
+let channel; // the port of the page's data channel (rtc.js), while that is the pipe
+let pipe = "none"; // by which the newest datagram came
+let channelCount = 0, silentReports = 0; // of it: datagrams that came, reports since the last one
 let canvas, context;
 let isOver = false;
 let hasWaves = new Set();
@@ -34,7 +38,10 @@ function putOnDesk(text) {
 const page = {
   ls_page_line: (level, at, size) => post({ type: "line", level, text: textAt(at, size) }),
   ls_page_send(at, size) {
-    if (socket?.readyState === WebSocket.OPEN && socket.bufferedAmount < PIPE_BYTES_MAX) {
+    if (channel) {
+      const { buffer } = bytesAt(at, size).slice();
+      channel.postMessage(buffer, [buffer]);
+    } else if (socket?.readyState === WebSocket.OPEN && socket.bufferedAmount < PIPE_BYTES_MAX) {
       socket.send(bytesAt(at, size));
     }
   },
@@ -87,21 +94,61 @@ const wasi = {
 
 // ---- the pipe: see docs/web.md ----
 
+let pipeTimer;
+
+function receive(data, by) {
+  if (!(data instanceof ArrayBuffer) || data.byteLength > 4096) return;
+  pipe = by;
+  bytesAt(calls.ls_web_desk(), data.byteLength).set(new Uint8Array(data));
+  calls.ls_web_receive(data.byteLength);
+  setTurn(0);
+}
+
+// The server is asked to follow at once, wherever the page was before.
+function moveHere() {
+  calls.ls_pipe_note_move();
+  setTurn(0);
+}
+
 function openPipe() {
-  if (isOver) return;
+  clearTimeout(pipeTimer);
+  if (isOver || channel) return;
   socket = new WebSocket(socketUrl, "lockstep");
   socket.binaryType = "arraybuffer";
-  socket.onopen = () => post({ type: "pipe", isOpen: true });
+  socket.onopen = () => {
+    if (channel) return;
+    moveHere();
+    post({ type: "pipe" }); // the page offers a channel
+  };
   socket.onclose = () => {
-    post({ type: "pipe", isOpen: false });
-    setTimeout(openPipe, PIPE_AGAIN_MS);
+    pipeTimer = setTimeout(openPipe, PIPE_AGAIN_MS);
   };
-  socket.onmessage = ({ data }) => {
-    if (!(data instanceof ArrayBuffer) || data.byteLength > 4096) return;
-    bytesAt(calls.ls_web_desk(), data.byteLength).set(new Uint8Array(data));
-    calls.ls_web_receive(data.byteLength);
-    setTurn(0);
+  socket.onmessage = ({ data }) => receive(data, "socket");
+}
+
+// The socket is the way back as long as the server leaves it open; then it is opened again.
+function enterChannel(port) {
+  channel = port;
+  silentReports = 0;
+  channel.onmessage = ({ data }) => {
+    if (port !== channel) return;
+    if (data === null) {
+      leaveChannel();
+      return;
+    }
+    silentReports = 0;
+    channelCount++;
+    receive(data, "channel");
   };
+  moveHere();
+}
+
+function leaveChannel() {
+  channel?.postMessage(null);
+  channel?.close();
+  channel = undefined;
+  if (socket.readyState === WebSocket.OPEN) moveHere();
+  else if (socket.readyState !== WebSocket.CONNECTING) openPipe();
 }
 
 // ---- time ----
@@ -130,11 +177,13 @@ function report() {
     return [line.slice(0, end), line.slice(end + 1)];
   }));
   isOver = Number(found.state) === STATE_OVER;
-  post({ type: "report", report: found });
+  post({ type: "report", report: { ...found, pipe, channelCount } });
   if (isOver) {
     clearTimeout(turnTimer);
+    leaveChannel();
     socket.close();
   } else {
+    if (channel && ++silentReports > SILENT_REPORTS_MAX) leaveChannel();
     setTimeout(report, REPORT_MS);
   }
 }
@@ -224,6 +273,7 @@ const orders = {
     frame();
     report();
   },
+  channel: ({ port }) => enterChannel(port),
   size: resize,
   event({ kind, code, isDown, x, y, text }) {
     if (text !== undefined) putOnDesk(text);

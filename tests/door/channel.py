@@ -177,17 +177,8 @@ def check_hostile(match):
         assert after[one] - before[one] < pages.GROWTH_KIB_MAX, (before, after)
 
 
-def has_address():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing
-        except OSError:
-            return False
-        return not probe.getsockname()[0].startswith("127.")
-
-
 def main():
-    if not browser.find() or not has_address():
+    if not browser.find() or not browser.has_address():
         print("skipped: there is no browser, or no network")
         return 0
     pages.PROGRAMS = pathlib.Path(sys.argv[1])

@@ -6,9 +6,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from stages import ROOT, Failed, Skipped, build, run
+
+sys.path.insert(0, str(ROOT / "tests/service"))
+
+import browser  # noqa: E402
 
 LIBRARIES = ROOT / "build" / "web-libraries"
 WEB = ROOT / "build" / "web"
@@ -68,6 +73,13 @@ def compare_chromium():
     return compare(run(["node", "tests/web/chromium.mjs", "steps", WEB / "tests", PLAYERS, TICKS]))
 
 
+def check_pipe(found, kind):
+    """A page goes on by a channel, and one that hears nothing by it any more by the WebSocket."""
+    pipe = "channel" if browser.has_address() and kind != "phone" else "socket"
+    if found["pipe"] != pipe or (found["channelCount"] > 0) != browser.has_address():
+        raise Failed(f"{found}: not by the {pipe}")
+
+
 def play_match(sim, kind=""):
     """The server compares the hashes of all ticks, and the ends have to be the same everywhere."""
     need_chromium()
@@ -104,8 +116,10 @@ def play_match(sim, kind=""):
     if len(ends) != 1 or not compared or any(one.returncode for one in started):
         raise Failed("\n".join(said))
     found = json.loads(said[0])
+    check_pipe(found, kind)
     return (f"{compared[1]} hashes, 0 differences; tick {found['tick']}, "
-            f"{found['clickToPlayingMs']} ms from the click to playing")
+            f"{found['clickToPlayingMs']} ms from the click to playing; "
+            f"{found['channelCount']} datagrams by the channel, at the end by the {found['pipe']}")
 
 
 def play(report):

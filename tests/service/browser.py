@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,17 @@ PATIENCE_S = 300
 def find():
     """None: no browser is installed."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def has_address():
+    """Whether this machine has one but that of its loopback: from there browsers open no data
+    channels."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return False
+        return not probe.getsockname()[0].startswith("127.")
 
 
 def _out_of_the_way(descriptor):

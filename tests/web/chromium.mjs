@@ -1,7 +1,8 @@
 // What the browser's client does in Chromium.
 // usage: node chromium.mjs steps FOLDER PLAYERS TICKS    the lines of steps.mjs, of a page
 //        node chromium.mjs match URL [PICTURE [phone]]   plays as a bot to the end: the last report, as
-//                                                        JSON, and the milliseconds from click to playing
+//                                                        JSON, and the milliseconds from click to playing;
+//                                                        a phone's data channel becomes silent
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -10,6 +11,15 @@ import { Browser, PROGRAMS } from "./browser.mjs";
 
 const DESK = { width: 1280, height: 720 };
 const PHONE = { width: 390, height: 844, pixels: 2, isPhone: true };
+// The page's data channel, once it has one: nothing that comes by it is heard any more.
+const KEEP_CHANNEL = `{
+  const create = RTCPeerConnection.prototype.createDataChannel;
+  RTCPeerConnection.prototype.createDataChannel = function (...words) {
+    window.channel = create.apply(this, words);
+    return window.channel;
+  };
+}`;
+const MUTE_CHANNEL = "window.channel.onmessage = null";
 const REPORT = "JSON.parse(document.body.dataset.report ?? '{}')";
 
 async function steps(browser, folder, players, ticks) {
@@ -37,6 +47,7 @@ async function steps(browser, folder, players, ticks) {
 async function match(browser, url, picture, kind) {
   const page = await browser.open(url.replace("#", "?bot#"), kind === "phone" ? PHONE : DESK);
   await page.until("document.activeElement?.id === 'play'");
+  if (kind === "phone") await page.evaluate(KEEP_CHANNEL);
   const playing = page.until(`${REPORT}.state === "4"`);
   const start = performance.now();
   await page.evaluate("document.getElementById('play').click()");
@@ -45,6 +56,10 @@ async function match(browser, url, picture, kind) {
   if (picture) {
     await page.until(`Number(${REPORT}.tick) >= 120`);
     await page.picture(picture);
+  }
+  if (kind === "phone") {
+    await page.until(`Number(${REPORT}.tick) >= 240`);
+    await page.evaluate(MUTE_CHANNEL);
   }
   const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
   console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));

@@ -21,6 +21,9 @@ void ls_page_store(const uint8_t *bytes, size_t size);
 /* A datagram has come: it is copied, and dropped where too many wait. */
 void ls_pipe_receive(const uint8_t *bytes, size_t size);
 
+/* The page sends by another pipe from now on: the server is told so, as of a new address. */
+void ls_pipe_note_move(void);
+
 LS_C_END
 
 #endif

@@ -23,6 +23,7 @@ typedef struct datagram {
 static datagram waiting[WAITING_MAX];
 static uint32_t first;
 static uint32_t count;
+static bool has_moved;
 
 void ls_pipe_receive(const uint8_t *bytes, size_t size)
 {
@@ -36,6 +37,11 @@ void ls_pipe_receive(const uint8_t *bytes, size_t size)
     memcpy(to->bytes, bytes, LS_MIN(size, sizeof to->bytes));
 }
 
+void ls_pipe_note_move(void)
+{
+    has_moved = true;
+}
+
 /* ---- the socket ---- */
 
 typedef struct pipe_socket {
@@ -46,8 +52,9 @@ typedef struct pipe_socket {
 
 static void begin_turn(ls_datagram_socket *base, uint64_t now_ns)
 {
-    (void)base;
     (void)now_ns;
+    base->has_moved |= has_moved;
+    has_moved = false;
 }
 
 static ls_udp_receipt receive(ls_datagram_socket *base, ls_udp_datagram *out)
