@@ -2,9 +2,11 @@
 where there is no screen."""
 
 import argparse
+import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -12,8 +14,9 @@ import shutil
 import subprocess
 import tempfile
 import termios
+import time
 
-from screen import HEIGHT, PATIENCE_S, WIDTH, Stage, expect, take_terminal
+from screen import HEIGHT, PATIENCE_S, WIDTH, Screen, Stage, expect, take_terminal
 
 
 def check_screenshots(programs):
@@ -155,6 +158,26 @@ def check_no_window_library(programs):
     expect("lockstep-window" in result.stderr and "--view=text" in result.stderr, result.stderr)
 
 
+def check_demo(programs):
+    """The demo in four windows, of one match."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Screen(folder)) as screen:
+        environment = {**os.environ, "DISPLAY": screen.display, "SDL_AUDIODRIVER": "dummy"}
+        demo = [pathlib.Path(__file__).parents[2] / "tools" / "demo", "--view", "--seconds", "3"]
+        process = subprocess.Popen(
+            [*demo, "--bin", os.path.dirname(programs.server)],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        search = ["xdotool", "search", "--onlyvisible", "--name", "Lockstep"]
+        most = 0
+        while process.poll() is None:
+            found = subprocess.run(search, env=environment, capture_output=True, check=False)
+            most = max(most, len(found.stdout.split()))
+            time.sleep(0.05)
+        output = process.stdout.read()
+        expect(process.returncode == 0, f"it ends well: {output}")
+        expect(most == 4, f"four windows at once, not {most}")
+
+
 def check_usage(programs):
     for arguments in (
         ("--screenshot", "a.png@1"), ("--view", "--screenshot", "a.png"), ("--view=sound",),
@@ -182,6 +205,7 @@ def main():
     check_terminal(programs)
     check_stopped_terminal(programs)
     check_leaving(programs)
+    check_demo(programs)
 
 
 main()
