@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char path[] = "/tmp/lockstep-mapped-XXXXXX";
+static char path[sizeof "/tmp/lockstep-mapped-XXXXXX"];
 
 static void make_file(void)
 {
+    snprintf(path, sizeof path, "/tmp/lockstep-mapped-XXXXXX");
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
     close(file);
