@@ -201,11 +201,11 @@ static ls_lag_cause judge_cause(const ls_lag_figures *figures, const ls_lag *lag
     return worst != LS_LAG_FINE && harm >= network ? worst : judge_network(figures, lag);
 }
 
-/* A way that became longer once has cost what it cost: the lead follows it. */
+/* None for a way that became longer once, nor where inputs are later than the first bin tells. */
 static uint32_t suggested_input_delay(const ls_lag_figures *figures)
 {
     int32_t spare = ls_lag_spare_ticks(figures);
-    if (spare >= 0 || figures->late_stretches < LATE_STRETCHES ||
+    if (spare >= 0 || spare <= LS_LAG_BIN_FIRST / 2 || figures->late_stretches < LATE_STRETCHES ||
         share_ppm(figures->late_way, figures->ticks) < LS_LAG_LATE_PPM) {
         return 0;
     }

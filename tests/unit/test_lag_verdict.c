@@ -208,6 +208,8 @@ Test(lag_verdict, the_delay_that_helps_is_what_the_late_ones_lack)
     cr_assert_eq(delay_for(50, 15 * LS_NS_PER_MS, 3), 5, "beyond what it has now");
     cr_assert_eq(delay_for(50, 1, 0), 1);
     cr_assert_eq(delay_for(50, 20 * LS_NS_PER_SECOND, 60), 0, "none that there is would help");
+    cr_assert_eq(delay_for(50, 20 * LS_NS_PER_SECOND, 0), 0, "how late they are is not known");
+    cr_assert_eq(delay_for(50, 46 * DT_NS, 0), 46);
 }
 
 /* The lead follows a way that became longer once. */
