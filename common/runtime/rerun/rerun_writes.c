@@ -2,7 +2,7 @@
 
 #include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/file_writes.h"
-#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/memory.h"
 
 #include <string.h>
 
