@@ -17,7 +17,7 @@
 #define LS_BAN_WHY_BYTES 128u
 
 #define LS_BAN_KIND_MAP(X)                                                                         \
-    X(ADDRESS, "address") /* "192.0.2.7" or "[2001:db8::1]" */                                     \
+    X(ADDRESS, "address") /* "192.0.2.7", or "[2001:db8::1]" with its /56 */                       \
     X(ACCOUNT, "account") /* the client id of connect tokens, in decimal */                        \
     X(NAME, "name")       /* of a player; those that look alike are banned as well */
 
@@ -34,6 +34,7 @@ typedef struct ls_ban {
     char what[LS_BAN_WHAT_BYTES];
     char why[LS_BAN_WHY_BYTES]; /* for the one who is banned as well; may be empty */
     uint64_t until_unix_s;
+    uint64_t origin;   /* of an address: ls_endpoint_origin's, as limits of an address have it */
     ls_name_look look; /* of a name */
 } ls_ban;
 
@@ -45,7 +46,7 @@ typedef struct ls_ban_list {
 
 /* A player or spectator who wants to come in. */
 typedef struct ls_ban_subject {
-    const char *address; /* "HOST:PORT"; "": not known */
+    uint64_t origin; /* 0: not known */
     const char *name;
     bool has_account;
     uint64_t account;
