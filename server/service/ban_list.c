@@ -106,6 +106,21 @@ bool ls_ban_list_lift(ls_ban_list *list, uint64_t number)
     return false;
 }
 
+void ls_ban_list_write(const ls_ban_list *list, uint64_t now_unix_s, ls_json *out)
+{
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        const ls_ban *ban = &list->rows[i];
+        if (ban->number != 0 && ban->until_unix_s > now_unix_s) {
+            ls_json *object = ls_json_append(out);
+            ls_json_number(object, "number", (double)ban->number);
+            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
+            ls_json_text(object, "what", ban->what);
+            ls_json_text(object, "why", ban->why);
+            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
+        }
+    }
+}
+
 /* A name that looked like another one has a number behind it, "Ann (2)". */
 static ls_name_look look_of(const char *text)
 {

@@ -8,6 +8,7 @@
 #include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/program/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,6 +67,9 @@ const ls_ban *ls_ban_list_add(ls_ban_list *list, const ls_ban *ban);
 
 /* False: there is none of this number. */
 bool ls_ban_list_lift(ls_ban_list *list, uint64_t number);
+
+/* Those that have not ended, each an object of the list. */
+void ls_ban_list_write(const ls_ban_list *list, uint64_t now_unix_s, ls_json *out);
 
 /* The ban that lasts longest of those that name somebody; NULL: none does. */
 const ls_ban *ls_ban_list_find(const ls_ban_list *list, const ls_ban_subject *who,
