@@ -44,7 +44,7 @@ static bool split(const char *text, parts *out)
     return out->host_bytes > 0 && strlen(text) < LS_ENDPOINT_BYTES_MAX;
 }
 
-ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+static ls_status parse(const char *text, bool may_be_any, ls_endpoint *endpoint, ls_text *error)
 {
     parts read;
     int shown = (int)strcspn(text, "/#"); /* what stands behind may be an invite's secret */
@@ -56,7 +56,8 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
         return ls_fail(LS_BAD_ARGUMENT, error, "'%.*s' is not HOST[:PORT]", shown, text);
     }
     uint16_t port = read.port ? parse_port(read.port) : LS_ENDPOINT_DEFAULT_PORT;
-    if (port == 0) {
+    bool is_any = may_be_any && read.port && strcmp(read.port, "0") == 0;
+    if (port == 0 && !is_any) {
         return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%.*s' is not a number of 1 to 65535",
                        shown, text);
     }
@@ -64,6 +65,16 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
     memcpy(host, read.host, read.host_bytes);
     host[read.host_bytes] = '\0';
     return ls_endpoint_resolve(host, port, endpoint, error);
+}
+
+ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    return parse(text, false, endpoint, error);
+}
+
+ls_status ls_endpoint_parse_bound(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    return parse(text, true, endpoint, error);
 }
 
 void ls_endpoint_join(const char *host, uint16_t port, char text[LS_ENDPOINT_JOINED_BYTES])

@@ -26,6 +26,8 @@ LS_C_BEGIN
  * address, TIMED_OUT when no name server answers; `error`, which may be NULL, then says what is
  * wrong. */
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error);
+/* The same for a place to listen on, where port 0 is one that the system chooses. */
+ls_status ls_endpoint_parse_bound(const char *text, ls_endpoint *endpoint, ls_text *error);
 
 /* The same for a host alone, which takes no brackets; any port, 0 included, is taken as it is. */
 ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
