@@ -151,7 +151,7 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
 
 enum {
     GROUP_AGAIN_S = 10, /* after a room of a group could not be opened */
-    FAILURES_SOON = 3,  /* of a room to go on: about 3 s */
+    FAILURES_SOON = 3,  /* of a room to go on, in 3 s: its worker of before may still write */
 };
 
 /* ---- what became of a room ---- */
@@ -217,8 +217,7 @@ static void open_room(ls_room_placement *placement, uint32_t index)
                 result.text.bytes);
 }
 
-/* Newcomers find a seat there, or will soon: a worker without a service writes its journals for a
- * while. */
+/* Newcomers find a seat there, or will soon. */
 static bool is_available(const ls_registered_room *room)
 {
     if (!room->is_open) {
