@@ -124,7 +124,7 @@ def play(folder, relay, relay_port, http_port):
         assert code == 0, errors
         listed = json.loads(output)["games"][0]
         join = game["code"] + "@" + place
-        server.wait_for(f"/play#lockstep://{join}/")  # the page's link is logged again with the code
+        server.wait_for(f"/play#lockstep://{join}/")
         assert (listed["join"], listed["name"], listed["digest"]) == (
             join, "Friday arena", game["digest"]), listed
         code, output, errors = run_client("--list", place)
