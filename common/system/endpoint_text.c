@@ -113,6 +113,28 @@ ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endp
     return LS_OK;
 }
 
+bool ls_endpoint_read(const char *text, ls_endpoint *endpoint)
+{
+    bool is_bare_ipv6 = text[0] != '[' && strchr(text, ':') != strrchr(text, ':');
+    char host[INET6_ADDRSTRLEN];
+    parts read = {text, strlen(text), NULL};
+    if ((!is_bare_ipv6 && !split(text, &read)) || read.host_bytes >= sizeof host ||
+        (read.port && parse_port(read.port) == 0)) {
+        return false;
+    }
+    memcpy(host, read.host, read.host_bytes);
+    host[read.host_bytes] = '\0';
+    ls_socket_address address = {0};
+    bool is_ipv6 = is_bare_ipv6 || text[0] == '[';
+    void *to = is_ipv6 ? (void *)&address.ipv6.sin6_addr : (void *)&address.ipv4.sin_addr;
+    address.any.sa_family = is_ipv6 ? AF_INET6 : AF_INET;
+    if (inet_pton(address.any.sa_family, host, to) != 1) {
+        return false;
+    }
+    *endpoint = ls_socket_address_endpoint(&address);
+    return true;
+}
+
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES])
 {
     char host[INET6_ADDRSTRLEN] = "";
