@@ -13,8 +13,9 @@
 #define REPEAT_MAX_NS (4 * LS_NS_PER_SECOND)
 #define AGAIN_NS LS_NS_PER_SECOND /* between two registrations that the relay asks for */
 #define PUNCH_NS (100 * LS_NS_PER_MS)
-#define LIST_NS (10 * LS_NS_PER_SECOND)   /* between two renewals */
-#define LISTED_NS (30 * LS_NS_PER_SECOND) /* as long as the relay shows one */
+#define LIST_NS (10 * LS_NS_PER_SECOND)     /* between two renewals */
+#define LIST_SOON_NS (2 * LS_NS_PER_SECOND) /* after the one before, when something is new */
+#define LISTED_NS (30 * LS_NS_PER_SECOND)   /* as long as the relay shows one */
 
 enum {
     UNANSWERED_MAX = 3,
@@ -54,8 +55,9 @@ struct ls_relay_server {
     ls_relay_flows own_flows;
     punching punches_due[LS_RELAY_SERVER_PLAYERS_MAX];
     bool has_listing;
-    ls_relay_list list;       /* the next LIST, or the one that was sent */
-    uint64_t list_due_ns;     /* when it is, or is to be repeated */
+    ls_relay_list list;   /* the next LIST, or the one that was sent */
+    uint64_t list_due_ns; /* when it is, or is to be repeated */
+    uint64_t list_sent_ns;
     uint64_t listed_until_ns; /* unless it is renewed; 0: not listed */
     bool is_list_full;
 
@@ -140,6 +142,7 @@ static void send_list(ls_relay_server *server, uint64_t now_ns)
     uint8_t bytes[LS_RELAY_LIST_BYTES_MAX];
     server->list.number = server->id;
     server->list.counter++;
+    server->list_sent_ns = now_ns;
     server->list_due_ns = now_ns + LS_NS_PER_SECOND;
     ls_socket_layer_send_own(&server->layer, &server->config.relay, bytes,
                              ls_relay_list_write(&server->list, server->keys.to_relay, bytes));
@@ -584,9 +587,13 @@ void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *out
 
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing)
 {
+    ls_relay_listing own = *listing;
+    memcpy(own.secret, server->code.secret, sizeof own.secret);
+    if (memcmp(&own, &server->list.listing, sizeof own) != 0) {
+        server->list_due_ns = LS_MIN(server->list_due_ns, server->list_sent_ns + LIST_SOON_NS);
+    }
     server->has_listing = true;
-    server->list.listing = *listing;
-    memcpy(server->list.listing.secret, server->code.secret, sizeof server->code.secret);
+    server->list.listing = own;
 }
 
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns)

@@ -72,7 +72,8 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
  * well. */
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside);
 
-/* The entry of the directory from its next renewal on; the secret is filled in. */
+/* The entry of the directory from its next renewal on, which comes soon when it is another one; all
+ * of its bytes count. The secret is filled in. */
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing);
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns);
 
