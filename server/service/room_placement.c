@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_placement.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/server/service/room_rotation.h"
 
 #include <inttypes.h>
