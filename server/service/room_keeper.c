@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
@@ -106,16 +106,11 @@ static ls_worker_message message_of_ban(const ls_ban *ban, bool spares_players)
         .command = {.kind = LS_SERVICE_ADD_BAN, .ban = *ban, .spares_players = spares_players}};
 }
 
-static uint64_t now_unix_s(void)
-{
-    return ls_clock_unix_ms() / 1000;
-}
-
 /* All workers keep to it. Returns its number. */
 static uint64_t add_ban(ls_room_keeper *keeper, ls_ban *ban, uint32_t seconds, bool spares_players)
 {
     ls_text text = {{0}};
-    ban->until_unix_s = now_unix_s() + seconds;
+    ban->until_unix_s = ls_clock_unix_ms() / 1000 + seconds;
     const ls_ban *kept = ls_ban_list_add(ls_room_register_bans(keeper->rooms), ban);
     const ls_worker_message message = message_of_ban(kept, spares_players);
     ls_worker_pool_send_all(keeper->pool, &message);
@@ -132,7 +127,7 @@ static void send_bans(ls_room_keeper *keeper, uint32_t worker)
     const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         const ls_ban *ban = &bans->rows[i];
-        if (ban->number != 0 && ban->until_unix_s > now_unix_s()) {
+        if (ban->number != 0 && ban->until_unix_s > ls_clock_unix_ms() / 1000) {
             const ls_worker_message message = message_of_ban(ban, true);
             (void)ls_worker_pool_send(keeper->pool, worker, &message);
         }
