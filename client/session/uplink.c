@@ -342,7 +342,7 @@ static bool has_change(const ls_uplink *uplink, ls_tick first, ls_tick end)
     return false;
 }
 
-static bool has_news(const ls_uplink *uplink)
+static bool has_new_loss(const ls_uplink *uplink)
 {
     return uplink->context->offer.send_rate == LS_SEND_SAVING &&
            ls_confirmed_ticks_downlink(uplink->context->ticks)->lost != uplink->told_lost;
@@ -353,7 +353,7 @@ static uint32_t inputs_a_packet(const ls_uplink *uplink)
 {
     const ls_session *context = uplink->context;
     bool is_easy = !uplink->is_lossy && uplink->figures.loss == 0 &&
-                   context->now_ns >= uplink->easy_ns && !has_news(uplink);
+                   context->now_ns >= uplink->easy_ns && !has_new_loss(uplink);
     return ls_send_rate_ticks(context->offer.send_rate, is_easy,
                               uplink->sync->config.input_delay_ticks, context->dt_ns);
 }
@@ -598,8 +598,8 @@ static void add_health(ls_uplink *uplink, ls_inputs_header *header)
     header->health.has_lag =
         is_playing(uplink) &&
         ls_lag_notes_take_report(&uplink->notes, uplink->sync->next_input, &header->health.lag);
-    header->has_health =
-        header->health.has_lag || has_news(uplink) || now_ns - uplink->health_ns >= LS_HEALTH_NS;
+    header->has_health = header->health.has_lag || has_new_loss(uplink) ||
+                         now_ns - uplink->health_ns >= LS_HEALTH_NS;
     if (header->has_health) {
         header->health.downlink = ls_link_meter_figures(downlink);
         uplink->health_ns = now_ns;

@@ -58,6 +58,11 @@ bool ls_folder_enter(const char *path);
 /* The folder that this program works in; false when it is not known, or longer. */
 bool ls_folder_current(char *path, size_t capacity);
 
+/* The folder below which programs of this user keep what they make for themselves and need again,
+ * by the environment: $XDG_STATE_HOME or ~/.local/state, %LOCALAPPDATA% on Windows. It need not be
+ * there. False when the environment names none by a path from the root, or a longer one. */
+bool ls_folder_of_user(char *path, size_t capacity);
+
 /* The names in a folder, in no order and without "." and "..". NULL with errno. */
 typedef struct ls_folder ls_folder;
 ls_folder *ls_folder_open(const char *path);

@@ -13,6 +13,8 @@
 #define REPEAT_MAX_NS (4 * LS_NS_PER_SECOND)
 #define AGAIN_NS LS_NS_PER_SECOND /* between two registrations that the relay asks for */
 #define PUNCH_NS (100 * LS_NS_PER_MS)
+#define LIST_NS (10 * LS_NS_PER_SECOND)   /* between two renewals */
+#define LISTED_NS (30 * LS_NS_PER_SECOND) /* as long as the relay shows one */
 
 enum {
     UNANSWERED_MAX = 3,
@@ -50,6 +52,12 @@ struct ls_relay_server {
     ls_endpoint outside; /* as its router leads to it; port 0: not at all */
 
     player players[LS_RELAY_SERVER_PLAYERS_MAX];
+    bool has_listing;
+    ls_relay_list list;       /* the next LIST, or the one that was sent */
+    uint64_t list_due_ns;     /* when it is, or is to be repeated */
+    uint64_t listed_until_ns; /* unless it is renewed; 0: not listed */
+    bool is_list_full;
+
     ls_rate_use proves;
     ls_rate_use punches;
 };
@@ -125,6 +133,34 @@ static void keep(ls_relay_server *server, uint64_t now_ns)
     server->due_ns = now_ns + LS_NS_PER_SECOND; /* until KEPT comes */
 }
 
+/* The relay answers it with a number, and shows the entry once that is returned. */
+static void send_list(ls_relay_server *server, uint64_t now_ns)
+{
+    uint8_t bytes[LS_RELAY_LIST_BYTES_MAX];
+    server->list.number = server->id;
+    server->list.counter++;
+    server->list_due_ns = now_ns + LS_NS_PER_SECOND;
+    ls_socket_layer_send_own(&server->layer, &server->config.relay, bytes,
+                             ls_relay_list_write(&server->list, server->keys.to_relay, bytes));
+    server->list.challenge = 0; /* one that does not arrive is asked for anew */
+}
+
+static void on_listed(ls_relay_server *server, const ls_relay_packet *listed, uint64_t now_ns)
+{
+    if (!server->has_listing || server->state != LS_RELAY_SERVER_REGISTERED ||
+        listed->number != server->id || listed->counter != server->list.counter) {
+        return;
+    }
+    server->is_list_full = listed->value == LS_RELAY_LIST_FULL;
+    if (listed->value == LS_RELAY_TO_BE_PROVEN) {
+        server->list.challenge = listed->challenge;
+        send_list(server, now_ns);
+        return;
+    }
+    server->list_due_ns = now_ns + LIST_NS;
+    server->listed_until_ns = server->is_list_full ? 0 : now_ns + LISTED_NS;
+}
+
 static void on_cookie(ls_relay_server *server, const ls_relay_packet *cookie, uint64_t now_ns)
 {
     if (server->sent.kind != LS_RELAY_ASK ||
@@ -168,6 +204,9 @@ static void on_registered(ls_relay_server *server, const ls_relay_packet *regist
     server->own = registered->host;
     server->counter = 0;
     server->unanswered = 0;
+    server->list.counter = 0;
+    server->list.challenge = 0;
+    server->list_due_ns = now_ns;
     server->sent.kind = LS_RELAY_KEEP;
     server->due_ns = now_ns + KEEP_NS;
     memcpy(server->code.name, registered->name, sizeof server->code.name);
@@ -315,6 +354,11 @@ static void on_relay(ls_relay_server *server, const ls_udp_datagram *came, uint6
             on_kept(server, &packet, now_ns);
         }
         break;
+    case LS_RELAY_LISTED:
+        if (ls_relay_packet_is_signed(came->bytes, key)) {
+            on_listed(server, &packet, now_ns);
+        }
+        break;
     case LS_RELAY_OPEN:
         if (ls_relay_packet_is_signed(came->bytes, key)) {
             on_open(server, &packet, now_ns);
@@ -444,6 +488,10 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
             repeat(server, now_ns);
         }
     }
+    if (server->has_listing && server->state == LS_RELAY_SERVER_REGISTERED &&
+        now_ns >= server->list_due_ns) {
+        send_list(server, now_ns);
+    }
     for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
         player *each = &server->players[i];
         if (each->flow != 0 && each->punches_left > 0 && now_ns >= each->punch_ns) {
@@ -455,6 +503,21 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside)
 {
     server->outside = *outside;
+}
+
+void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing)
+{
+    server->has_listing = true;
+    server->list.listing = *listing;
+    memcpy(server->list.listing.secret, server->code.secret, sizeof server->code.secret);
+}
+
+ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns)
+{
+    if (now_ns < server->listed_until_ns) {
+        return LS_RELAY_SERVER_LISTED;
+    }
+    return server->is_list_full ? LS_RELAY_SERVER_LIST_FULL : LS_RELAY_SERVER_UNLISTED;
 }
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server)

@@ -7,7 +7,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/system/datagram_socket.h"
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_listing.h"
 
 /* So many players are known at a time. */
 #define LS_RELAY_SERVER_PLAYERS_MAX 256u
@@ -29,6 +29,13 @@ typedef enum ls_relay_server_state {
     LS_RELAY_SERVER_KEY_NEEDED, /* it takes only those with its key */
 } ls_relay_server_state;
 
+/* In the directory of the relay. */
+typedef enum ls_relay_server_listed {
+    LS_RELAY_SERVER_UNLISTED, /* not wanted, or not yet or no longer there */
+    LS_RELAY_SERVER_LISTED,
+    LS_RELAY_SERVER_LIST_FULL,
+} ls_relay_server_listed;
+
 typedef struct ls_relay_server ls_relay_server;
 
 /* The config is copied. Needs ls_cipher_init. NO_MEMORY. */
@@ -46,6 +53,10 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
 /* Where the server's router leads to it; all zero: it does not. Players of the relay try that as
  * well. */
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside);
+
+/* The entry of the directory from its next renewal on; the secret is filled in. */
+void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing);
+ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns);
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server);
 /* As REGISTERED; it stays when the relay is lost, until another one is given. */

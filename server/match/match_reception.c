@@ -170,7 +170,7 @@ static ls_status receive_inputs(ls_match *match, uint32_t slot, const uint8_t *b
     }
     const ls_downlink *downlink = &link->peer.downlink;
     if (downlink->is_losing || downlink->health.downlink.loss > 0 ||
-        ls_downlink_has_news(downlink, match)) {
+        ls_downlink_has_new_loss(downlink, match)) {
         match->sent.easy_ns = match->now_ns + LS_SEND_EASY_NS;
     }
     if (match->seats->rows[slot].state == LS_SEAT_JOINING) {

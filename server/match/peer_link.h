@@ -51,7 +51,7 @@ typedef struct ls_downlink {
 } ls_downlink;
 
 /* A loss of the uplink is to be reported at once: from then on packets do not wait. */
-static inline bool ls_downlink_has_news(const ls_downlink *link, const ls_match *match)
+static inline bool ls_downlink_has_new_loss(const ls_downlink *link, const ls_match *match)
 {
     return match->config.send_rate == LS_SEND_SAVING && link->uplink.lost != link->uplink_told_lost;
 }

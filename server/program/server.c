@@ -461,6 +461,8 @@ static ls_status create_rooms(server *host, ls_text *why)
     if (host->options->publish) {
         const ls_publisher_config publisher = {.relay = host->options->publish,
                                                .key_path = host->options->publish_key_path,
+                                               .public_name = host->options->public_name,
+                                               .region = host->options->region,
                                                .admission = config->admission,
                                                .log = &host->console->log};
         ls_status opened = ls_publisher_create(&publisher, &host->publisher, why);
@@ -663,7 +665,7 @@ static ls_status build(server *host, ls_text *why)
     LS_THEN(status, create_rooms(host, why));
     LS_THEN(status, open_rooms(host, why));
     LS_THEN(status, add_handlers(host));
-    LS_THEN(status, ls_publisher_attach(host->publisher, loop_of(host)));
+    LS_THEN(status, ls_publisher_attach(host->publisher, ls_rooms_host(host->rooms)));
     LS_THEN(status, begin_mapping(host));
     LS_THEN(status, start_door(host, why));
     if (status == LS_OK) {

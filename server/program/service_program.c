@@ -147,6 +147,8 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .admission = options->hosting.admission,
                              .relay = options->publish,
                              .relay_key = options->publish_key_path,
+                             .public_name = options->public_name,
+                             .region = options->region,
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
                              .bundle_mib_max = options->hosting.bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
@@ -216,9 +218,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, apply_own_rows(self, options, &why), &why);
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
     note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
-    if (options->publish_key_path && !options->publish) {
-        ls_service_faults_add(&self->faults, nowhere, "publish-key needs publish");
-    }
+    note(self, nowhere, ls_server_options_check_relay(options, &why), &why);
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }

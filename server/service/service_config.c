@@ -86,9 +86,9 @@ static const config_row rows[] = {
 
 /* Flags of the process, which are rows of the program's own table: those that take a text alone,
  * and the others. */
-static const char *const server_texts[] = {"bind",        "identity",  "invite-file",
-                                           "invite-host", "token-key", "token-server",
-                                           "port-file",   "publish",   "publish-key"};
+static const char *const server_texts[] = {
+    "bind",      "identity", "invite-file", "invite-host", "token-key", "token-server",
+    "port-file", "publish",  "publish-key", "public",      "region"};
 static const char *const server_others[] = {"port", "invite-only", "insecure", "bundle-limit",
                                             "token-protocol-id"};
 

@@ -477,6 +477,8 @@ static ls_status create_publisher(worker *self, ls_text *why)
 {
     const ls_publisher_config publisher = {.relay = self->settings.relay,
                                            .key_path = self->settings.relay_key,
+                                           .public_name = self->settings.public_name,
+                                           .region = self->settings.region,
                                            .admission = &self->admission,
                                            .log = &self->console->log};
     return publisher.relay ? ls_publisher_create(&publisher, &self->publisher, why) : LS_OK;
@@ -491,7 +493,7 @@ static ls_status build(worker *self, ls_text *why)
     LS_THEN(status, create_publisher(self, why));
     LS_THEN(status, create_rooms(self, why));
     LS_THEN(status, open_channel(self, why));
-    LS_THEN(status, ls_publisher_attach(self->publisher, loop_of(self)));
+    LS_THEN(status, ls_publisher_attach(self->publisher, ls_worker_rooms_host(self->rooms)));
     return status == LS_OK ? add_handlers(self) : status;
 }
 

@@ -226,6 +226,22 @@ bool ls_folder_current(char *path, size_t capacity)
     return getcwd(path, capacity) != NULL;
 }
 
+static bool folder_of(const char *variable, const char *below, char *path, size_t capacity)
+{
+    const char *folder = getenv(variable);
+    if (!folder || folder[0] != '/') {
+        return false;
+    }
+    int size = snprintf(path, capacity, "%s%s", folder, below);
+    return size > 0 && (size_t)size < capacity;
+}
+
+bool ls_folder_of_user(char *path, size_t capacity)
+{
+    return folder_of("XDG_STATE_HOME", "", path, capacity) ||
+           folder_of("HOME", "/.local/state", path, capacity);
+}
+
 ls_folder *ls_folder_open(const char *path)
 {
     return (ls_folder *)opendir(path);

@@ -11,6 +11,7 @@
 #include <io.h>
 #include <sddl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <windows.h>
@@ -198,6 +199,17 @@ bool ls_folder_enter(const char *path)
 bool ls_folder_current(char *path, size_t capacity)
 {
     return _getcwd(path, (int)capacity) != NULL;
+}
+
+bool ls_folder_of_user(char *path, size_t capacity)
+{
+    const char *folder = getenv("LOCALAPPDATA");
+    size_t size = folder ? strlen(folder) + 1 : 0;
+    if (size < sizeof "C:\\" || folder[1] != ':' || size > capacity) {
+        return false;
+    }
+    memcpy(path, folder, size);
+    return true;
 }
 
 ls_folder *ls_folder_open(const char *path)
