@@ -4,7 +4,7 @@
 #include "lockstep/common/program/log_format.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/common/system/mapped_file.h"
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/random_inputs.h"
@@ -443,7 +443,8 @@ static bool play_checked(synctest_player *player)
     if (!instance || !follow_names(player, instance)) {
         return false;
     }
-    ls_plugin_statics_begin(&player->statics, player->exchange->match.sim,
+    const ls_pass *pass = ls_sim_instance_simulation(instance)->passes;
+    ls_plugin_statics_begin(&player->statics, (const void *)(uintptr_t)pass->run, false,
                             &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/heap.h"
+#define _FILE_OFFSET_BITS 64
+#include "lockstep/common/system/memory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -137,4 +139,117 @@ const ls_allocator *ls_allocator_large(void)
 {
     static const ls_allocator allocator = {allocate_large, release_large, NULL};
     return &allocator;
+}
+
+/* ---- pages ---- */
+
+size_t ls_pages_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *ls_pages_acquire(uintptr_t wanted, size_t bytes)
+{
+    void *pages = mmap((void *)wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+bool ls_pages_allow(void *pages, size_t bytes, ls_pages_access access)
+{
+    static const int rights[] = {
+        [LS_PAGES_CLOSED] = PROT_NONE,
+        [LS_PAGES_READ] = PROT_READ,
+        [LS_PAGES_WRITTEN] = PROT_READ | PROT_WRITE,
+    };
+    return mprotect(pages, bytes, rights[access]) == 0;
+}
+
+void ls_pages_release(void *pages, size_t bytes)
+{
+    munmap(pages, bytes);
+}
+
+#if defined(__linux__)
+#if !defined(MADV_COLLAPSE)
+#define MADV_COLLAPSE 25
+#endif
+
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    const uintptr_t large = 2 << 20;
+    uintptr_t first = ((uintptr_t)start + large - 1) / large * large;
+    uintptr_t end = ((uintptr_t)start + bytes) / large * large;
+    if (end > first) {
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+        (void)madvise((void *)first, end - first, MADV_COLLAPSE); /* now: from Linux 6.1 on */
+    }
+}
+#else
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    (void)start;
+    (void)bytes;
+}
+#endif
+
+/* ---- shared memory ---- */
+
+static void *map(size_t bytes, int flags, int descriptor)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, descriptor, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void *ls_shared_memory_acquire(size_t bytes)
+{
+    return map(bytes, MAP_ANONYMOUS, -1);
+}
+
+void *ls_shared_memory_map(int descriptor, size_t bytes)
+{
+    struct stat info;
+    bool is_long = fstat(descriptor, &info) == 0 && (uint64_t)info.st_size >= bytes;
+    return is_long || ftruncate(descriptor, (off_t)bytes) == 0 ? map(bytes, 0, descriptor) : NULL;
+}
+
+void ls_shared_memory_release(void *memory, size_t bytes)
+{
+    if (memory) {
+        munmap(memory, bytes);
+    }
+}
+
+bool ls_shared_memory_write(int descriptor, const void *bytes, size_t size, uint64_t offset)
+{
+    const uint8_t *left = bytes;
+    while (size > 0) {
+        ssize_t count = pwrite(descriptor, left, size, (off_t)offset);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return false;
+        }
+        left += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return true;
+}
+
+bool ls_shared_memory_read(int descriptor, void *bytes, size_t size, uint64_t offset)
+{
+    uint8_t *room = bytes;
+    ssize_t count = 1;
+    while (size > 0 && count > 0) {
+        count = pread(descriptor, room, size, (off_t)offset);
+        room += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return size == 0;
+}
+
+void ls_shared_memory_close(int descriptor)
+{
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
 }
