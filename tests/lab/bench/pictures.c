@@ -2,7 +2,7 @@
 
 #include "lockstep/common/program/html.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <math.h>
 #include <stdio.h>
