@@ -244,8 +244,7 @@ static ls_exit_code report_faults(service_program *self, bool is_check, const ls
 }
 
 /* A socket that systemd has opened is a worker's. */
-static ls_status count_workers(service_program *self, const ls_server_options *options,
-                               const ls_console *console, ls_text *why)
+static ls_status count_workers(service_program *self, const ls_console *console, ls_text *why)
 {
     ls_service_config *service = &self->service;
     ls_status status = ls_service_sockets_take(&self->sockets, why);
@@ -259,12 +258,7 @@ static ls_status count_workers(service_program *self, const ls_server_options *o
     if (sockets > 0) {
         service->workers = sockets;
     } else if (service->workers == 0) {
-        service->workers = options->publish ? 1 : ls_machine_processors();
-    }
-    if (options->publish && service->workers > 1) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "a service at a relay has one worker, which all datagrams of the relay come "
-                       "to: workers = 1");
+        service->workers = ls_machine_processors();
     }
     service->workers = LS_MIN(service->workers, LS_SERVICE_WORKERS_MAX);
     return status;
@@ -357,7 +351,7 @@ static ls_exit_code start(service_program *self, ls_server_options *options,
                           const ls_server_options *given, ls_console *console)
 {
     ls_text why = {{0}};
-    ls_status status = count_workers(self, options, console, &why);
+    ls_status status = count_workers(self, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

@@ -115,7 +115,7 @@ def play(folder, relay, relay_port, http_port):
     with Running(folder, "lockstep-server", "--sim", "arena", "--players", "1", "--ticks", "30",
                  "--bind", "127.0.0.1", "--port", "0", "--find", "off", "--identity",
                  folder / "identity", "--publish", place, "--public", "Friday  arena", "--region",
-                 "eu-west") as server:
+                 "eu-west", "--web", "127.0.0.1:0", "--web-files", folder) as server:
         server.wait_for("listed as 'Friday")
         game = first_game(http_port)
         assert (game["name"], game["simulation"], game["seats"], game["free"], game["region"],
@@ -124,6 +124,7 @@ def play(folder, relay, relay_port, http_port):
         assert code == 0, errors
         listed = json.loads(output)["games"][0]
         join = game["code"] + "@" + place
+        server.wait_for(f"/play#lockstep://{join}/")
         assert (listed["join"], listed["name"], listed["digest"]) == (
             join, "Friday arena", game["digest"]), listed
         code, output, errors = run_client("--list", place)

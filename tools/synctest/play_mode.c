@@ -443,7 +443,8 @@ static bool play_checked(synctest_player *player)
     if (!instance || !follow_names(player, instance)) {
         return false;
     }
-    ls_plugin_statics_begin(&player->statics, player->exchange->match.sim,
+    const ls_pass *pass = ls_sim_instance_simulation(instance)->passes;
+    ls_plugin_statics_begin(&player->statics, (const void *)(uintptr_t)pass->run, false,
                             &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||

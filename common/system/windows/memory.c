@@ -1,9 +1,5 @@
 #include "lockstep/common/system/memory.h"
 
-#include "lockstep/common/system/windows/errors.h"
-
-#include <fcntl.h>
-#include <io.h>
 #include <windows.h>
 
 /* The heap of this system is not varied. */

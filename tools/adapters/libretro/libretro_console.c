@@ -835,12 +835,21 @@ ls_status libretro_console_load(libretro_console *console, const uint8_t *bytes,
                                           size - LIBRETRO_SAVE_HEAD_BYTES))) {
         return LS_MALFORMED;
     }
+    uint8_t *padded = size < kept ? ls_allocate(ls_allocator_heap(), kept) : NULL;
+    if (size < kept && !padded) {
+        return LS_NO_MEMORY;
+    }
+    if (padded) { /* there are cores that read as many bytes as their own saves have */
+        memcpy(padded, bytes, size);
+        bytes = padded;
+    }
     enter(console);
     bool is_loaded = unserialize(console, bytes, size);
     if (!is_loaded) {
         unserialize(console, console->save, kept);
     }
     leave();
+    ls_release(ls_allocator_heap(), padded);
     console->is_saved = !is_loaded;
     return is_loaded ? LS_OK : LS_MALFORMED;
 }
