@@ -241,6 +241,7 @@ static void on_timer(uv_timer_t *handle)
 static void on_signal(uv_signal_t *handle, int number)
 {
     (void)number;
+    ls_signals_answer();
     call_handler(handle->data);
 }
 
@@ -341,9 +342,12 @@ ls_status ls_event_loop_add_signals(ls_event_loop *loop, ls_loop_handler stop,
     if (status == LS_OK) {
         status = add_signal(loop, SIGTERM, stop);
     }
+    if (status == LS_OK && !ls_signals_outlive_terminal()) {
+        status = add_signal(loop, SIGHUP, hangup);
+    }
     loop->has_stop_signals = true;
-    return status == LS_OK && !ls_signals_outlive_terminal() ? add_signal(loop, SIGHUP, hangup)
-                                                             : status;
+    ls_signals_end_unanswered();
+    return status;
 }
 
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)

@@ -336,6 +336,11 @@ void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config 
     ls_join_limits_set(&keeper->shared->limits, fresh->address_joins, fresh->address_rooms);
 }
 
+void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outside)
+{
+    ls_relay_flows_set_outside(&keeper->shared->published.flows, outside);
+}
+
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
 {
     bool is_found = false;
