@@ -1,5 +1,4 @@
 #define _GNU_SOURCE
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/system/signals.h"
 
 #include "lockstep/common/base/clock.h"
