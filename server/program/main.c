@@ -124,7 +124,8 @@ int main(int argc, char **argv)
     ls_server_options args = ls_server_options_default();
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",
-        .ending = "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
+        .ending = "Players join by the invite that the server prints: lockstep-client INVITE. "
+                  "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
                   "internal.",
         .print_lists = print_simulations,
         .parts = {{&ls_hosting_settings, &args.hosting, &args.hosting_given},

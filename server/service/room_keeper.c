@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
