@@ -16,7 +16,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/common/system/pages.h"
+#include "lockstep/common/system/memory.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client.h"
 #include "lockstep/client/program/finder.h"
+#include "lockstep/client/program/game_list.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/client/window/view_options.h"
 #include "lockstep/common/game/param_files.h"
@@ -34,6 +35,7 @@ enum {
 typedef struct arguments {
     ls_client_config client;
     ls_finder_config finder;
+    const char *list; /* HOST[:PORT] of a relay whose games are listed; NULL: none */
     const char *sim;
     ls_param_options params;
     ls_output_options output;
@@ -132,6 +134,10 @@ static const ls_setting_row rows[] = {
              "this broadcast address alone"},
     {LS_SETTING_IS_U32, FIELD(finder.port), .min = 1, .max = 65535, .flag = "find-port",
      .argument = "P", .group = FIND, .help = "UDP port to ask, as the servers have it"},
+    {LS_SETTING_IS_TEXT, FIELD(list), .flag = "list", .argument = "HOST[:PORT]", .group = FIND,
+     .default_text = "",
+     .help = "List the games that the lockstep-relay there knows, with their ping and the codes by "
+             "which they are joined"},
     {LS_SETTING_IS_HEADING, .group = FAULTS, .help = "Faults, to see what happens:"},
     {LS_SETTING_IS_READ, .read = read_flip_bit, .flag = "flip-bit", .argument = "TICK[:BIT]",
      .group = FAULTS,
@@ -144,15 +150,16 @@ static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
     const ls_client_config *client = &args->client;
-    if (args->finder.is_asked) {
-        return client->server ? ls_fail(LS_BAD_ARGUMENT, why,
-                                        "--find looks for servers: without %s", client->server)
-                              : LS_OK;
+    if (args->finder.is_asked || args->list) {
+        const char *other = args->finder.is_asked && args->list ? "--find" : client->server;
+        return other ? ls_fail(LS_BAD_ARGUMENT, why, "--%s looks for servers: without %s",
+                               args->list ? "list" : "find", other)
+                     : LS_OK;
     }
     if (!client->server && !client->token_path) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "the server's invite or HOST[:PORT] is missing, or --token; --find lists "
-                       "the servers here");
+                       "the servers here, --list those of a relay");
     }
     if (client->session.is_spectator && client->has_bot) {
         return ls_fail(LS_BAD_ARGUMENT, why,
@@ -243,7 +250,7 @@ int main(int argc, char **argv)
         .words = "INVITE|HOST[:PORT]|CODE@RELAY[:PORT]|-",
         .ending =
             "With - the invite is read from standard input: so it is in no list of processes. "
-            "Exit codes: 0 clean, 1 environment, network, refused, or --find found no server, "
+            "Exit codes: 0 clean, 1 environment, network, refused, or no server was found, "
             "2 usage, "
             "3 this client's state differed from the server's, 4 internal.",
         .parts = {{&table, &args, NULL},
@@ -269,6 +276,9 @@ int main(int argc, char **argv)
     if (args.finder.is_asked) {
         args.finder.json_path = args.output.json_path;
         return ls_finder_run(&args.finder, &console);
+    }
+    if (args.list) {
+        return ls_game_list_run(args.list, args.output.json_path, &console);
     }
     ls_console_never_wait(&console);
     ls_exit_code code = read_server(client, &console) ? play(&args, &console) : LS_EXIT_USAGE;

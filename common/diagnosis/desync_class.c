@@ -460,5 +460,5 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
         conclude_from_both(server, client, circumstances, out);
     }
     add_written(circumstances->outside, out);
-    add_written(circumstances->files, out);
+    add_written(circumstances->harmless, out);
 }

@@ -136,7 +136,7 @@ typedef struct ls_desync_circumstances {
     uint32_t with_server; /* other clients that had the server's state in the match */
     uint32_t with_client; /* other clients that had this client's */
     const char *outside;  /* what writes to variables outside the state (rerun_host.h); NULL */
-    const char *files;    /* what writes to files, as a log does: no proof of a class; NULL */
+    const char *harmless; /* likewise, but no proof of a class: a log, a counter; NULL */
 } ls_desync_circumstances;
 
 /* A flipped bit of a state reaches no more elements than these in the step that finds it; and where

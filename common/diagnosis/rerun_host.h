@@ -58,7 +58,7 @@ typedef struct ls_rerun_outcome {
     /* Empty, or what was seen to write to variables outside the state: "pass move writes to the
      * variable last, bot writes to the variable cache". */
     ls_text outside;
-    ls_text files; /* likewise to files: "pass move writes to the file moves.log" */
+    ls_text harmless; /* likewise where nothing showed that it matters, and to files */
 
     /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
      * "took longer than 2000 ms". */

@@ -273,7 +273,7 @@ static void head_of_outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *out
     passes_stream(stream, &outcome->passes);
     ls_byte_stream_u32(stream, &outcome->unstable_pass);
     ls_byte_stream_text(stream, outcome->outside.bytes, sizeof outcome->outside.bytes);
-    ls_byte_stream_text(stream, outcome->files.bytes, sizeof outcome->files.bytes);
+    ls_byte_stream_text(stream, outcome->harmless.bytes, sizeof outcome->harmless.bytes);
     ls_byte_stream_text(stream, outcome->failure.bytes, sizeof outcome->failure.bytes);
     ls_byte_stream_bytes(stream, has_states, 2);
 }

@@ -88,7 +88,22 @@ void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *
  * own. */
 bool ls_desync_bundle_is_of_saves(const ls_desync_bundle *bundle);
 
+/* A bundle before it is compressed: of what the bundle has borrowed nothing is needed any more, and
+ * another thread may make the file of it. */
+typedef struct ls_bundle_draft {
+    uint8_t *bytes; /* from the allocator, for the caller to release */
+    size_t size;
+} ls_bundle_draft;
+
+/* NO_MEMORY. */
+ls_status ls_bundle_draft_make(const ls_desync_bundle *bundle, const ls_allocator *allocator,
+                               ls_bundle_draft *out);
+
 /* The bytes of the file, in memory from the allocator, which the caller releases. NO_MEMORY. */
+ls_status ls_bundle_draft_pack(const ls_bundle_draft *draft, const ls_allocator *allocator,
+                               uint8_t **out, size_t *out_size);
+
+/* Both at once. */
 ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
                                  uint8_t **out, size_t *out_size);
 

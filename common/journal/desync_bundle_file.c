@@ -1,4 +1,5 @@
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/compress/compress.h"
 #include "lockstep/common/journal/desync_bundle_format.h"
 
@@ -330,14 +331,10 @@ static void run_section(uint32_t section, ls_byte_stream *stream, ls_bundle_read
 
 /* ---- writing ---- */
 
-typedef struct writing {
-    ls_bundle_reading file;
-    uint8_t *out;
-    size_t size;
-    size_t capacity;
-    uint8_t *raw; /* one section, before it is compressed */
-    size_t raw_capacity;
-} writing;
+/* A draft has the sections one behind the other, each behind its kind and its size. */
+enum {
+    DRAFT_HEAD_BYTES = 12,
+};
 
 static bool has_inputs(const ls_desync_bundle *bundle)
 {
@@ -386,59 +383,90 @@ static uint32_t known_sections(const ls_desync_bundle *bundle)
     return known;
 }
 
-static ls_status allocate(writing *writer)
+static size_t measure(ls_bundle_reading *file)
 {
-    writer->capacity = LS_RECORD_FILE_HEAD_BYTES + LS_RECORD_UNMARKED_BYTES;
+    size_t size = 0;
     for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
-        if (has_seen(&writer->file, (ls_bundle_section)i)) {
+        if (has_seen(file, (ls_bundle_section)i)) {
             ls_byte_stream stream = ls_byte_stream_measure();
-            run_section(i, &stream, &writer->file);
+            run_section(i, &stream, file);
             LS_ASSERT(!stream.has_failed);
-            writer->raw_capacity = LS_MAX(stream.at, writer->raw_capacity);
-            writer->capacity += LS_RECORD_UNMARKED_BYTES + ls_compress_bound(stream.at);
+            size += DRAFT_HEAD_BYTES + stream.at;
         }
     }
-    writer->out = ls_allocate(writer->file.allocator, writer->capacity);
-    writer->raw = ls_allocate(writer->file.allocator, writer->raw_capacity);
-    return writer->out && writer->raw ? LS_OK : LS_NO_MEMORY;
+    return size;
 }
 
-static void pack_section(writing *writer, uint32_t section, size_t size)
+ls_status ls_bundle_draft_make(const ls_desync_bundle *bundle, const ls_allocator *allocator,
+                               ls_bundle_draft *out)
 {
-    writer->size += ls_record_pack(&ls_bundle_format, writer->out + writer->size,
-                                   writer->capacity - writer->size, section, writer->raw, size);
+    ls_bundle_reading file = {.bundle = *bundle, .allocator = allocator};
+    file.bundle.later_ticks = has_inputs(bundle) ? count_later(bundle) : 0;
+    file.seen = known_sections(&file.bundle);
+    *out = (ls_bundle_draft){.size = measure(&file)};
+    out->bytes = ls_allocate(allocator, out->size);
+    size_t at = 0;
+    for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT && out->bytes; i++) {
+        if (has_seen(&file, (ls_bundle_section)i)) {
+            uint8_t *head = out->bytes + at;
+            at += DRAFT_HEAD_BYTES;
+            ls_byte_stream stream = ls_byte_stream_write(out->bytes + at, out->size - at);
+            run_section(i, &stream, &file);
+            LS_ASSERT(!stream.has_failed);
+            ls_store_u32(head, i);
+            ls_store_u64(head + 4, stream.at);
+            at += stream.at;
+        }
+    }
+    return out->bytes ? LS_OK : LS_NO_MEMORY;
 }
 
-static void write_section(writing *writer, uint32_t section)
+/* The section of a draft at *at, which goes behind it; NULL: there are no more. */
+static const uint8_t *next_drafted(const ls_bundle_draft *draft, size_t *at, uint32_t *kind,
+                                   size_t *size)
 {
-    ls_byte_stream stream = ls_byte_stream_write(writer->raw, writer->raw_capacity);
-    run_section(section, &stream, &writer->file);
-    LS_ASSERT(!stream.has_failed);
-    pack_section(writer, section, stream.at);
+    if (*at == draft->size) {
+        return NULL;
+    }
+    const uint8_t *head = draft->bytes + *at;
+    *kind = ls_load_u32(head);
+    *size = (size_t)ls_load_u64(head + 4);
+    *at += DRAFT_HEAD_BYTES + *size;
+    return head + DRAFT_HEAD_BYTES;
+}
+
+ls_status ls_bundle_draft_pack(const ls_bundle_draft *draft, const ls_allocator *allocator,
+                               uint8_t **out, size_t *out_size)
+{
+    size_t capacity = LS_RECORD_FILE_HEAD_BYTES + LS_RECORD_UNMARKED_BYTES;
+    size_t size = 0, used = LS_RECORD_FILE_HEAD_BYTES;
+    uint32_t kind = 0;
+    for (size_t at = 0; next_drafted(draft, &at, &kind, &size);) {
+        capacity += LS_RECORD_UNMARKED_BYTES + ls_compress_bound(size);
+    }
+    uint8_t *bytes = ls_allocate(allocator, capacity);
+    if (!bytes) {
+        return LS_NO_MEMORY;
+    }
+    ls_record_file_begin(&ls_bundle_format, bytes);
+    const uint8_t *raw = NULL;
+    for (size_t at = 0; (raw = next_drafted(draft, &at, &kind, &size)) != NULL;) {
+        used += ls_record_pack(&ls_bundle_format, bytes + used, capacity - used, kind, raw, size);
+    }
+    used += ls_record_pack(&ls_bundle_format, bytes + used, capacity - used, LS_BUNDLE_END,
+                           draft->bytes, 0);
+    *out = bytes;
+    *out_size = used;
+    return LS_OK;
 }
 
 ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
                                  uint8_t **out, size_t *out_size)
 {
-    writing writer = {.file = {.bundle = *bundle, .allocator = allocator}};
-    writer.file.bundle.later_ticks = has_inputs(bundle) ? count_later(bundle) : 0;
-    writer.file.seen = known_sections(&writer.file.bundle);
-    ls_status status = allocate(&writer);
-    if (status == LS_OK) {
-        ls_record_file_begin(&ls_bundle_format, writer.out);
-        writer.size = LS_RECORD_FILE_HEAD_BYTES;
-        for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
-            if (has_seen(&writer.file, (ls_bundle_section)i)) {
-                write_section(&writer, i);
-            }
-        }
-        pack_section(&writer, LS_BUNDLE_END, 0);
-        *out = writer.out;
-        *out_size = writer.size;
-    } else {
-        ls_release(allocator, writer.out);
-    }
-    ls_release(allocator, writer.raw);
+    ls_bundle_draft draft;
+    ls_status status = ls_bundle_draft_make(bundle, allocator, &draft);
+    LS_THEN(status, ls_bundle_draft_pack(&draft, allocator, out, out_size));
+    ls_release(allocator, draft.bytes);
     return status;
 }
 

@@ -8,6 +8,7 @@
 enum {
     REFILL_TICKS = 16, /* stalled until a jitter buffer is full again ... */
     EXCUSE_TIMES = 3,  /* ... and until it has found its pace, for each tick of standing still */
+    WAY_SHARE = 8,     /* a way adds so small a share of what a computer was late by, unnoticed */
 };
 
 static const uint64_t WARM_UP_NS = 2 * LS_NS_PER_SECOND;
@@ -138,7 +139,7 @@ static void add_report(ls_lag_meter *meter, const ls_lag_packet *packet, ls_lag_
     }
     /* A packet with them was lost, or they came later than by what the computer is the cause of. */
     uint64_t way_ns = LS_MAX(packet->late_ns, packet->lost_before * meter->dt_ns);
-    bool is_way = way_ns > report->latest_ms * LS_NS_PER_MS;
+    bool is_way = way_ns > report->latest_ms * LS_NS_PER_MS * (WAY_SHARE + 1) / WAY_SHARE;
     fresh->made = is_way ? 0 : growth(report->late_inputs, before.late_inputs);
     fresh->held = growth(report->held_ticks, before.held_ticks);
     account->made += fresh->made;

@@ -58,6 +58,11 @@ static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
     return LS_OK;
 }
 
+static void wrote(const void *step, size_t offset, size_t bytes)
+{
+    ls_step_wrote(step, offset, bytes);
+}
+
 static void step(const ls_step *step)
 {
     const lockstep_game *game = step->config->user;
@@ -67,8 +72,12 @@ static void step(const ls_step *step)
         const ls_slot_input *slot = &step->inputs->slots[i];
         slots[i] = (lockstep_slot){slot->bytes, slot->size, slot->events};
     }
-    const lockstep_inputs inputs = {
-        .size = sizeof inputs, .setup = &setup, .slots = slots, .tick = step->inputs->tick};
+    const lockstep_inputs inputs = {.size = sizeof inputs,
+                                    .setup = &setup,
+                                    .slots = slots,
+                                    .tick = step->inputs->tick,
+                                    .wrote = step->written ? wrote : NULL,
+                                    .step = step};
     game->step(game->user, step->state, &inputs);
 }
 
@@ -91,8 +100,9 @@ static const ls_pass passes[] = {{"step", step}};
 
 bool ls_own_game_read(const lockstep_game *game, lockstep_game *out)
 {
-    /* A header of ours ends behind `user` or behind `buttons`; a newer one somewhere beyond. */
-    if (game->size != offsetof(lockstep_game, edges) && game->size < sizeof *out) {
+    /* A header of ours ends behind `user`, `buttons` or `names_writes`; a newer one beyond. */
+    if (game->size != offsetof(lockstep_game, edges) &&
+        game->size != offsetof(lockstep_game, names_writes) && game->size < sizeof *out) {
         return false;
     }
     memset(out, 0, sizeof *out);
@@ -117,7 +127,8 @@ ls_simulation ls_own_game_simulation(lockstep_game *game)
                            .fields = fields,
                            .init = init,
                            .input_bits = game->edges || game->buttons ? input_bits : NULL,
-                           .user = game};
+                           .user = game,
+                           .names_writes = game->names_writes};
 }
 
 ls_status ls_own_game_check(const lockstep_game *game, ls_text *why)

@@ -3,7 +3,7 @@
 #include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/plain_text.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/signals.h"
 
 #include <stdint.h>
 

@@ -15,9 +15,10 @@ typedef struct ls_plugin_section {
 ls_plugin_section ls_plugin_section_find(const ls_plugin_contents *file, const char *name);
 
 /* The name of the variable at this address, of a thread-local one counted from the beginning of
- * these, as the file's symbols have it; NULL: they do not say. */
+ * these, and where it begins and how long it is, as the file's symbols have it; NULL: they do not
+ * say. */
 const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t address,
-                                       bool is_thread_local);
+                                       bool is_thread_local, uint64_t *begin, uint64_t *size);
 
 /* The next text of a section that ends with NUL; NULL behind the last one. */
 const char *ls_plugin_section_next(const ls_plugin_section *texts, const char *text);

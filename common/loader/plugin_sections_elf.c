@@ -82,7 +82,7 @@ static bool next_symbol(symbol_walk *walked, ElfW(Sym) * symbol, const char **na
 }
 
 const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t address,
-                                       bool is_thread_local)
+                                       bool is_thread_local, uint64_t *begin, uint64_t *size)
 {
     symbol_walk symbols = walk(file, ".symtab", ".strtab");
     ElfW(Sym) symbol;
@@ -90,6 +90,8 @@ const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t 
     while (next_symbol(&symbols, &symbol, &name)) {
         if ((symbol.st_info & 0xfu) == (is_thread_local ? STT_TLS : STT_OBJECT) &&
             address >= symbol.st_value && address - symbol.st_value < symbol.st_size) {
+            *begin = symbol.st_value;
+            *size = symbol.st_size;
             return name;
         }
     }

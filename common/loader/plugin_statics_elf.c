@@ -14,8 +14,18 @@ enum {
     WORD_BYTES = 8
 };
 
+#define OBJECT_BITS                                                                                \
+    ((uint64_t)(LS_PLUGIN_STATICS_OBJECTS_MAX - 1) << LS_PLUGIN_STATICS_OBJECT_SHIFT)
+
+/* Of the object that was found last. */
+static uint64_t object_bits(const ls_plugin_statics *statics)
+{
+    return (uint64_t)(statics->object_count - 1) << LS_PLUGIN_STATICS_OBJECT_SHIFT;
+}
+
 typedef struct search {
-    const char *path;
+    uintptr_t code;
+    bool with_libraries;
     ls_plugin_statics *statics;
 } search;
 
@@ -27,9 +37,9 @@ static void add_segment(ls_plugin_statics *statics, uint64_t base, uint64_t addr
     uint64_t end = (address + byte_count) / WORD_BYTES * WORD_BYTES;
     if (start < end && statics->segment_count < LS_PLUGIN_STATICS_SEGMENTS_MAX) {
         statics->segments[statics->segment_count++] = (ls_plugin_statics_segment){
-            .words = (const uint64_t *)(uintptr_t)(base + start),
+            .words = (uint64_t *)(uintptr_t)(base + start),
             .word_count = (size_t)((end - start) / WORD_BYTES),
-            .address = start,
+            .address = start | object_bits(statics),
         };
     }
 }
@@ -51,9 +61,9 @@ static void add_thread_locals(ls_plugin_statics *statics, const struct dl_phdr_i
     size_t skipped = (WORD_BYTES - start % WORD_BYTES) % WORD_BYTES;
     if (header->p_memsz > skipped && statics->segment_count < LS_PLUGIN_STATICS_SEGMENTS_MAX) {
         statics->segments[statics->segment_count++] = (ls_plugin_statics_segment){
-            .words = (const uint64_t *)(start + skipped),
+            .words = (uint64_t *)(start + skipped),
             .word_count = (header->p_memsz - skipped + WORD_BYTES - 1) / WORD_BYTES,
-            .address = LS_PLUGIN_STATICS_THREAD_LOCAL | skipped,
+            .address = LS_PLUGIN_STATICS_THREAD_LOCAL | skipped | object_bits(statics),
         };
     }
 }
@@ -67,39 +77,75 @@ static void add_thread_locals(ls_plugin_statics *statics, const struct dl_phdr_i
 }
 #endif
 
+static bool holds(const struct dl_phdr_info *info, uintptr_t code)
+{
+    for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD &&
+            code - (info->dlpi_addr + header->p_vaddr) < header->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Libraries of the languages have heaps, streams and threads, which are no part of a game. */
+static bool is_of_language(const char *path)
+{
+    static const char *const names[] = {
+        "libc.",    "libm.",  "libpthread.", "libdl.",  "ld-",     "libstdc++", "libc++",
+        "libgcc_s", "librt.", "libgomp",     "libasan", "libtsan", "libubsan",  "linux-vdso"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    bool is_one = name[0] == '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        is_one = is_one || strncmp(name, names[i], strlen(names[i])) == 0;
+    }
+    return is_one;
+}
+
+/* Objects come in the order in which they were loaded: the libraries of a plug-in that the program
+ * had not loaded itself come behind it. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
     search *wanted = user;
-    if (strcmp(info->dlpi_name, wanted->path) != 0) {
+    ls_plugin_statics *statics = wanted->statics;
+    bool is_first = statics->object_count == 0;
+    if (is_first ? !holds(info, wanted->code) : is_of_language(info->dlpi_name)) {
         return 0;
     }
+    if (statics->object_count == LS_PLUGIN_STATICS_OBJECTS_MAX) {
+        return 1;
+    }
+    bool is_program = info->dlpi_name[0] == '\0';
+    statics->paths[statics->object_count++] =
+        is_program ? LS_PLUGIN_STATICS_PROGRAM : info->dlpi_name;
     for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        ls_plugin_statics *statics = wanted->statics;
         if (header->p_type == PT_LOAD && header->p_flags & PF_W) {
             add_segment(statics, info->dlpi_addr, header->p_vaddr, header->p_memsz);
         } else if (header->p_type == PT_TLS) {
             add_thread_locals(statics, info, header);
         }
     }
-    return 1;
+    return !wanted->with_libraries || is_program;
 }
 
 UNCHECKED static void keep(ls_plugin_statics_segment *segment)
 {
     for (size_t i = 0; i < segment->word_count; i++) {
-        segment->kept[i] = segment->words[i];
+        segment->first[i] = segment->kept[i] = segment->words[i];
         __asm__ __volatile__("" : : : "memory"); /* no compiler makes memcpy of it */
     }
 }
 
-void ls_plugin_statics_begin(ls_plugin_statics *statics, const char *path,
+void ls_plugin_statics_begin(ls_plugin_statics *statics, const void *code, bool with_libraries,
                              const ls_allocator *allocator)
 {
     size_t total = 0;
     *statics = (ls_plugin_statics){.allocator = allocator};
-    dl_iterate_phdr(note_object, &(search){path, statics});
+    dl_iterate_phdr(note_object, &(search){(uintptr_t)code, with_libraries, statics});
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         total += statics->segments[i].word_count;
     }
@@ -107,11 +153,12 @@ void ls_plugin_statics_begin(ls_plugin_statics *statics, const char *path,
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         ls_plugin_statics_segment *segment = &statics->segments[i];
         segment->kept =
-            is_watched ? ls_allocate_array(allocator, segment->word_count, WORD_BYTES) : NULL;
+            is_watched ? ls_allocate_array(allocator, 2 * segment->word_count, WORD_BYTES) : NULL;
         if (!segment->kept) {
             ls_plugin_statics_end(statics);
             return;
         }
+        segment->first = segment->kept + segment->word_count;
         keep(segment);
     }
 }
@@ -124,6 +171,22 @@ void ls_plugin_statics_end(ls_plugin_statics *statics)
         }
     }
     statics->segment_count = 0;
+}
+
+UNCHECKED void ls_plugin_statics_reset(const ls_plugin_statics *statics, uint64_t address,
+                                       uint64_t size)
+{
+    for (uint32_t i = 0; i < statics->segment_count; i++) {
+        const ls_plugin_statics_segment *segment = &statics->segments[i];
+        uint64_t from = address - segment->address;
+        for (uint64_t word = from / WORD_BYTES;
+             from < segment->word_count * WORD_BYTES && word < segment->word_count &&
+             word * WORD_BYTES < from + size;
+             word++) {
+            segment->words[word] = segment->first[word];
+            __asm__ __volatile__("" : : : "memory"); /* no compiler makes memcpy of it */
+        }
+    }
 }
 
 /* The first byte in which two words differ. */
@@ -198,16 +261,24 @@ static bool copy_name(const char *symbol, ls_plugin_symbol_reader *reader, char 
     return name[0] != '\0';
 }
 
-bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
-                            char *name, size_t capacity)
+bool ls_plugin_statics_variable(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                                ls_plugin_variable *out)
 {
+    const uint64_t bits = LS_PLUGIN_STATICS_THREAD_LOCAL | OBJECT_BITS;
     ls_plugin_contents file;
     if (!ls_plugin_contents_open(path, &file)) {
         return false;
     }
-    const char *full = ls_plugin_section_variable(&file, address & ~LS_PLUGIN_STATICS_THREAD_LOCAL,
-                                                  (address & LS_PLUGIN_STATICS_THREAD_LOCAL) != 0);
-    bool is_found = full && copy_name(full, reader, name, capacity);
+    bool is_thread_local = (address & LS_PLUGIN_STATICS_THREAD_LOCAL) != 0;
+    const char *full = ls_plugin_section_variable(&file, address & ~bits, is_thread_local,
+                                                  &out->address, &out->size);
+    bool is_found = full && copy_name(full, reader, out->name, sizeof out->name);
+    out->address |= address & bits;
     ls_plugin_contents_close(&file);
     return is_found;
+}
+
+const char *ls_plugin_statics_path(const ls_plugin_statics *statics, uint64_t address)
+{
+    return statics->paths[(address & OBJECT_BITS) >> LS_PLUGIN_STATICS_OBJECT_SHIFT];
 }

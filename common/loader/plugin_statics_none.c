@@ -1,9 +1,10 @@
 #include "lockstep/common/loader/plugin_statics.h"
 
-void ls_plugin_statics_begin(ls_plugin_statics *statics, const char *path,
+void ls_plugin_statics_begin(ls_plugin_statics *statics, const void *code, bool with_libraries,
                              const ls_allocator *allocator)
 {
-    (void)path;
+    (void)code;
+    (void)with_libraries;
     *statics = (ls_plugin_statics){.allocator = allocator};
 }
 
@@ -21,13 +22,26 @@ uint32_t ls_plugin_statics_changes(ls_plugin_statics *statics, uint64_t *address
     return 0;
 }
 
-bool ls_plugin_statics_name(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
-                            char *name, size_t capacity)
+void ls_plugin_statics_reset(const ls_plugin_statics *statics, uint64_t address, uint64_t size)
+{
+    (void)statics;
+    (void)address;
+    (void)size;
+}
+
+bool ls_plugin_statics_variable(const char *path, uint64_t address, ls_plugin_symbol_reader *reader,
+                                ls_plugin_variable *out)
 {
     (void)path;
     (void)address;
     (void)reader;
-    (void)name;
-    (void)capacity;
+    (void)out;
     return false;
+}
+
+const char *ls_plugin_statics_path(const ls_plugin_statics *statics, uint64_t address)
+{
+    (void)statics;
+    (void)address;
+    return "";
 }

@@ -13,22 +13,18 @@
 
 /* ---- the place ---- */
 
-/* As the environment has it, where that is a path from the root; several are parted by ':'. */
-static bool place_of(const char *variable, const char *below, char path[LS_IDENTITY_PATH_BYTES_MAX])
-{
-    const char *directory = getenv(variable);
-    if (!directory || directory[0] != '/') {
-        return false;
-    }
-    int size = snprintf(path, LS_IDENTITY_PATH_BYTES_MAX, "%.*s%s/identity",
-                        (int)strcspn(directory, ":"), directory, below);
-    return size > 0 && size < (int)LS_IDENTITY_PATH_BYTES_MAX;
-}
-
 static ls_status default_path(char path[LS_IDENTITY_PATH_BYTES_MAX], ls_text *why)
 {
-    if (place_of("STATE_DIRECTORY", "", path) || place_of("XDG_STATE_HOME", "/lockstep", path) ||
-        place_of("HOME", "/.local/state/lockstep", path)) {
+    const char *service = getenv("STATE_DIRECTORY"); /* several are parted by ':' */
+    char user[LS_IDENTITY_PATH_BYTES_MAX];
+    int size = 0;
+    if (service && service[0] == '/') {
+        size = snprintf(path, LS_IDENTITY_PATH_BYTES_MAX, "%.*s/identity",
+                        (int)strcspn(service, ":"), service);
+    } else if (ls_folder_of_user(user, sizeof user)) {
+        size = snprintf(path, LS_IDENTITY_PATH_BYTES_MAX, "%s/lockstep/identity", user);
+    }
+    if (size > 0 && size < (int)LS_IDENTITY_PATH_BYTES_MAX) {
         return LS_OK;
     }
     return ls_fail(LS_IO, why,

@@ -22,8 +22,8 @@ typedef struct ls_server_identity {
 } ls_server_identity;
 
 /* Reads the identity from `path`, or makes it there. NULL: "identity" in the first place that there
- * is of $STATE_DIRECTORY, where systemd keeps a service's files, $XDG_STATE_HOME/lockstep and
- * ~/.local/state/lockstep, whose directories are made too; "": one that no file keeps. Statuses and
+ * is of $STATE_DIRECTORY, where systemd keeps a service's files, and "lockstep" in
+ * ls_folder_of_user, whose directories are made too; "": one that no file keeps. Statuses and
  * sentences as ls_key_file_read; IO as well when it cannot be made. The caller wipes `out`. */
 ls_status ls_server_identity_open(const char *path, ls_server_identity *out, ls_text *why);
 

@@ -44,7 +44,7 @@ static bool split(const char *text, parts *out)
     return out->host_bytes > 0 && strlen(text) < LS_ENDPOINT_BYTES_MAX;
 }
 
-ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+static ls_status parse(const char *text, bool may_be_any, ls_endpoint *endpoint, ls_text *error)
 {
     parts read;
     int shown = (int)strcspn(text, "/#"); /* what stands behind may be an invite's secret */
@@ -56,7 +56,8 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
         return ls_fail(LS_BAD_ARGUMENT, error, "'%.*s' is not HOST[:PORT]", shown, text);
     }
     uint16_t port = read.port ? parse_port(read.port) : LS_ENDPOINT_DEFAULT_PORT;
-    if (port == 0) {
+    bool is_any = may_be_any && read.port && strcmp(read.port, "0") == 0;
+    if (port == 0 && !is_any) {
         return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%.*s' is not a number of 1 to 65535",
                        shown, text);
     }
@@ -64,6 +65,16 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
     memcpy(host, read.host, read.host_bytes);
     host[read.host_bytes] = '\0';
     return ls_endpoint_resolve(host, port, endpoint, error);
+}
+
+ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    return parse(text, false, endpoint, error);
+}
+
+ls_status ls_endpoint_parse_bound(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    return parse(text, true, endpoint, error);
 }
 
 void ls_endpoint_join(const char *host, uint16_t port, char text[LS_ENDPOINT_JOINED_BYTES])
@@ -100,6 +111,28 @@ ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endp
     endpoint->port = port;
     freeaddrinfo(found);
     return LS_OK;
+}
+
+bool ls_endpoint_read(const char *text, ls_endpoint *endpoint)
+{
+    bool is_bare_ipv6 = text[0] != '[' && strchr(text, ':') != strrchr(text, ':');
+    char host[INET6_ADDRSTRLEN];
+    parts read = {text, strlen(text), NULL};
+    if ((!is_bare_ipv6 && !split(text, &read)) || read.host_bytes >= sizeof host ||
+        (read.port && parse_port(read.port) == 0)) {
+        return false;
+    }
+    memcpy(host, read.host, read.host_bytes);
+    host[read.host_bytes] = '\0';
+    ls_socket_address address = {0};
+    bool is_ipv6 = is_bare_ipv6 || text[0] == '[';
+    void *to = is_ipv6 ? (void *)&address.ipv6.sin6_addr : (void *)&address.ipv4.sin_addr;
+    address.any.sa_family = is_ipv6 ? AF_INET6 : AF_INET;
+    if (inet_pton(address.any.sa_family, host, to) != 1) {
+        return false;
+    }
+    *endpoint = ls_socket_address_endpoint(&address);
+    return true;
 }
 
 void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES])

@@ -9,6 +9,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 LS_C_BEGIN
@@ -25,10 +26,16 @@ LS_C_BEGIN
  * address, TIMED_OUT when no name server answers; `error`, which may be NULL, then says what is
  * wrong. */
 ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error);
+/* The same for a place to listen on, where port 0 is one that the system chooses. */
+ls_status ls_endpoint_parse_bound(const char *text, ls_endpoint *endpoint, ls_text *error);
 
 /* The same for a host alone, which takes no brackets; any port, 0 included, is taken as it is. */
 ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
                               ls_text *error);
+
+/* Reads an address, with or without a port, and never asks the system's resolver: "192.0.2.1",
+ * "2001:db8::1", or what ls_endpoint_format writes. False: it is no such text. */
+bool ls_endpoint_read(const char *text, ls_endpoint *endpoint);
 
 /* The longest host in brackets, with a port and a final NUL. */
 #define LS_ENDPOINT_JOINED_BYTES 262u

@@ -104,6 +104,15 @@ static void joined_fields(ls_byte_stream *stream, ls_relay_packet *packet)
     other_places(stream, packet);
 }
 
+static void listed_fields(ls_byte_stream *stream, ls_relay_packet *packet)
+{
+    up_to(stream, &packet->value, LS_RELAY_LIST_FULL);
+    ls_byte_stream_u64(stream, &packet->number);
+    ls_byte_stream_u64(stream, &packet->counter);
+    ls_byte_stream_u64(stream, &packet->challenge);
+    ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
+}
+
 static void cookie_fields(ls_byte_stream *stream, ls_relay_packet *packet)
 {
     up_to(stream, &packet->value, 1);
@@ -136,6 +145,11 @@ static void meeting_fields(ls_byte_stream *stream, ls_relay_packet *packet)
     case LS_RELAY_JOIN:
         answered_cookie(stream, packet);
         name(stream, packet->name);
+        zeros_to_end(stream, LS_RELAY_PACKET_BYTES_MAX);
+        break;
+    case LS_RELAY_LOOK:
+        answered_cookie(stream, packet);
+        ls_byte_stream_u32(stream, &packet->place);
         zeros_to_end(stream, LS_RELAY_PACKET_BYTES_MAX);
         break;
     case LS_RELAY_REGISTERED:
@@ -195,13 +209,19 @@ static void fields(ls_byte_stream *stream, ls_relay_packet *packet)
     case LS_RELAY_REGISTERED:
     case LS_RELAY_JOIN:
     case LS_RELAY_JOINED:
+    case LS_RELAY_LOOK:
         meeting_fields(stream, packet);
         break;
     case LS_RELAY_PROVE:
     case LS_RELAY_PROVEN:
         proof_fields(stream, packet);
         break;
+    case LS_RELAY_LISTED:
+        listed_fields(stream, packet);
+        break;
     case LS_RELAY_CARRY:
+    case LS_RELAY_LIST:
+    case LS_RELAY_GAMES:
     case LS_RELAY_KIND_END:
         stream->has_failed = true;
         break;
@@ -269,6 +289,8 @@ static size_t tag_place(const uint8_t *bytes)
         return 40;
     case LS_RELAY_OPEN:
         return 27;
+    case LS_RELAY_LISTED:
+        return 26;
     default: /* KEEP, KEPT */
         return 17;
     }

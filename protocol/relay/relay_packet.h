@@ -28,6 +28,10 @@ typedef enum ls_relay_kind {
     LS_RELAY_PROVE,
     LS_RELAY_PROVEN,
     LS_RELAY_WAY,
+    LS_RELAY_LIST, /* see relay_listing.h */
+    LS_RELAY_LISTED,
+    LS_RELAY_LOOK,
+    LS_RELAY_GAMES, /* see relay_listing.h */
     LS_RELAY_KIND_END,
 } ls_relay_kind;
 
@@ -38,13 +42,15 @@ typedef enum ls_relay_kind {
 #define LS_RELAY_TAG_BYTES 16u
 #define LS_RELAY_NAME_CHARACTERS 4u /* of a code: the relay's part */
 
-/* Results of REGISTERED and of JOINED. */
+/* Results of REGISTERED, of JOINED and of LISTED. */
 enum {
     LS_RELAY_GOOD = 0,
     LS_RELAY_FULL = 1,
     LS_RELAY_KEY_NEEDED = 2,
     LS_RELAY_NO_SUCH_CODE = 1,
     LS_RELAY_CODE_FULL = 2,
+    LS_RELAY_TO_BE_PROVEN = 1,
+    LS_RELAY_LIST_FULL = 2,
 };
 
 /* All that a packet of any kind can have; the rest is zero. */
@@ -58,8 +64,10 @@ typedef struct ls_relay_packet {
     uint8_t point[LS_GROUP_BYTES];      /* A or B */
     uint8_t access[LS_RELAY_TAG_BYTES]; /* of REGISTER */
     uint8_t tag[LS_RELAY_TAG_BYTES];
-    uint64_t number; /* the flow; of REGISTERED, KEEP and KEPT the id */
+    uint64_t number; /* the flow; of REGISTERED, KEEP, KEPT and LISTED the id */
     uint64_t counter;
+    uint64_t challenge; /* of LISTED; 0: none */
+    uint32_t place;     /* of LOOK: where to go on */
     char name[LS_RELAY_NAME_CHARACTERS];
     ls_endpoint host;      /* the server */
     ls_endpoint player;    /* or of REGISTERED none */
@@ -73,7 +81,7 @@ static inline bool ls_relay_is_meant(const uint8_t *bytes, size_t size)
     return size > 0 && bytes[0] >= LS_RELAY_ASK && bytes[0] < LS_RELAY_KIND_END;
 }
 
-/* Of any kind but CARRY; returns the size. */
+/* Of any kind but CARRY, LIST and GAMES; returns the size. */
 size_t ls_relay_packet_write(const ls_relay_packet *packet,
                              uint8_t bytes[LS_RELAY_PACKET_BYTES_MAX]);
 /* False, and `packet` is as it was, for everything that is not of this page. */
@@ -84,8 +92,8 @@ bool ls_relay_read_carry(const uint8_t *bytes, size_t size, uint64_t *flow);
 /* Writes one, LS_RELAY_CARRIED_BYTES_MAX of content at most; returns its size. */
 size_t ls_relay_write_carry(uint8_t *bytes, uint64_t flow, const uint8_t *content, size_t size);
 
-/* Writes the tag of a REGISTER, REGISTERED, KEEP, KEPT or OPEN, which has been written but for it;
- * and whether it is that of the key. */
+/* Writes the tag of a REGISTER, REGISTERED, KEEP, KEPT, OPEN or LISTED, which has been written but
+ * for it; and whether it is that of the key. */
 void ls_relay_packet_sign(uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES]);
 bool ls_relay_packet_is_signed(const uint8_t *bytes, const uint8_t key[LS_CIPHER_KEY_BYTES]);
 /* The same of the tag in REGISTER that the relay's key file makes; it comes before the other. */

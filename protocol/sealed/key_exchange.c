@@ -300,7 +300,8 @@ size_t ls_denied_write(const ls_denied *denied, const uint8_t first_key[LS_CIPHE
 {
     write_answer(datagram, LS_KEY_EXCHANGE_DENIED, denied->start, LS_DENIED_BYTES);
     bool is_redirected = denied->reason == LS_DENIAL_REDIRECTED;
-    uint8_t reason = (uint8_t)(is_redirected ? REDIRECTS + denied->worker : denied->reason);
+    uint32_t told = denied->reason == LS_DENIAL_NO_SEAT ? LS_DENIAL_FULL : denied->reason;
+    uint8_t reason = (uint8_t)(is_redirected ? REDIRECTS + denied->worker : told);
     datagram[DENIED_REASON_AT] = reason;
     write_tag(first_key, reason, datagram, DENIED_TAG_AT);
     return LS_DENIED_BYTES;

@@ -64,12 +64,14 @@ typedef enum ls_sealed_rejection {
 } ls_sealed_rejection;
 
 /* Why a client is told that it does not get in, or not here: DENIED's reason, from 1 on (but
- * REDIRECTED has one for each worker), and how a log says it. X(NAME, text) */
+ * REDIRECTED has one for each worker, and NO_SEAT that of FULL: the client asks again), and how a
+ * log says it. X(NAME, text) */
 #define LS_DENIAL_MAP(X)                                                                           \
     X(FULL, "every connection is taken: the server is full")                                       \
     X(CREDENTIAL, "without the invite's secret, or without a connect token")                       \
     X(TOO_MANY, "too many connections from its address")                                           \
-    X(REDIRECTED, "it belongs to another worker of this port, and was told which")
+    X(REDIRECTED, "it belongs to another worker of this port, and was told which")                 \
+    X(NO_SEAT, "no room has a seat for it now, or its own room is not open again yet")
 
 typedef enum ls_denial {
     LS_DENIAL_NONE,

@@ -429,7 +429,7 @@ static bool is_redirected(ls_sealed_server *server, const arrival *at, const ent
         return false;
     }
     if (who->confirm->route == LS_ROUTE_ANYWHERE || worker == LS_SEALED_NO_WORKER) {
-        deny(server, at, who, LS_DENIAL_FULL);
+        deny(server, at, who, LS_DENIAL_NO_SEAT);
     } else {
         answer_denied(server, at, who,
                       (ls_denied){.reason = LS_DENIAL_REDIRECTED, .worker = (uint8_t)worker});

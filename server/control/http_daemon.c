@@ -134,25 +134,14 @@ static void add_client(ls_http_daemon *daemon, ls_http_client *client, int descr
     client->origin = ls_endpoint_origin(&client->from);
     client->since_ns = now_of(daemon);
     client->due_ns = client->since_ns + daemon->config.request_timeout_ms * LS_NS_PER_MS;
-    client->next = daemon->clients;
-    if (daemon->clients) {
-        daemon->clients->previous = client;
-    }
-    daemon->clients = client;
+    LS_HTTP_LIST_ADD(daemon->clients, client);
     make_room(daemon, client);
 }
 
 static void remove_client(ls_http_daemon *daemon, ls_http_client *client)
 {
     release_reply(daemon, client);
-    if (client->previous) {
-        client->previous->next = client->next;
-    } else {
-        daemon->clients = client->next;
-    }
-    if (client->next) {
-        client->next->previous = client->previous;
-    }
+    LS_HTTP_LIST_REMOVE(daemon->clients, client);
     ls_release(ls_allocator_heap(), client);
 }
 

@@ -13,6 +13,28 @@
 
 #define LS_HTTP_NEVER_NS UINT64_MAX
 
+/* Lists whose items have links, next and previous. */
+#define LS_HTTP_LIST_ADD(head, item)                                                               \
+    do {                                                                                           \
+        (item)->next = (head);                                                                     \
+        if (head) {                                                                                \
+            (head)->previous = (item);                                                             \
+        }                                                                                          \
+        (head) = (item);                                                                           \
+    } while (0)
+
+#define LS_HTTP_LIST_REMOVE(head, item)                                                            \
+    do {                                                                                           \
+        if ((item)->previous) {                                                                    \
+            (item)->previous->next = (item)->next;                                                 \
+        } else {                                                                                   \
+            (head) = (item)->next;                                                                 \
+        }                                                                                          \
+        if ((item)->next) {                                                                        \
+            (item)->next->previous = (item)->previous;                                             \
+        }                                                                                          \
+    } while (0)
+
 /* A connection: when it is to be closed, unless it got further. One that is shut, or waits for its
  * owner, has no such time: nothing is gained by closing it. */
 typedef struct ls_http_client {

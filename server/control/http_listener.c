@@ -17,6 +17,7 @@ enum {
     STREAM_POLL_MS = 100,
     STREAM_PIECE_BYTES = 4096,
     DELAYED_MAX = 32, /* wrong tokens whose answers wait */
+    TURN_MAX = 8,     /* answers between two looks at who else is there */
 };
 
 static const char strictest_policy[] = "default-src 'none'; frame-ancestors 'none'";
@@ -33,6 +34,8 @@ typedef struct work {
     bool has_head;
     bool is_routed;
     bool is_delayed;
+    bool is_queued; /* until others had their turn */
+    bool has_turn;
     bool is_suspended;
     uint64_t due_ns; /* while it is suspended: when the client is told that the service is late */
 } work;
@@ -55,6 +58,8 @@ struct ls_http_listener {
     ls_http_daemon daemon;
     ls_loop_source *upkeep;
     ls_loop_source *poll;
+    ls_loop_source *next_turn;
+    uint32_t turn_count; /* answers of this turn, and those that wait */
     bool is_stopping;
     uint32_t stream_count;
     ls_http_guard guard;
@@ -79,28 +84,6 @@ ls_http_listener_config ls_http_listener_config_default(void)
     };
 }
 
-/* The first member of each list is its links. */
-#define LIST_ADD(head, item)                                                                       \
-    do {                                                                                           \
-        (item)->next = (head);                                                                     \
-        if (head) {                                                                                \
-            (head)->previous = (item);                                                             \
-        }                                                                                          \
-        (head) = (item);                                                                           \
-    } while (0)
-
-#define LIST_REMOVE(head, item)                                                                    \
-    do {                                                                                           \
-        if ((item)->previous) {                                                                    \
-            (item)->previous->next = (item)->next;                                                 \
-        } else {                                                                                   \
-            (head) = (item)->next;                                                                 \
-        }                                                                                          \
-        if ((item)->next) {                                                                        \
-            (item)->next->previous = (item)->previous;                                             \
-        }                                                                                          \
-    } while (0)
-
 static uint64_t now_of(const ls_http_listener *listener)
 {
     return ls_event_loop_now_ns(listener->loop);
@@ -114,12 +97,6 @@ static void resume(const ls_http_listener *listener, struct MHD_Connection *conn
 }
 
 /* ---- streams of events ---- */
-
-static void suspend_stream(stream *to)
-{
-    to->is_suspended = true;
-    MHD_suspend_connection(to->connection);
-}
 
 static void resume_stream(stream *to)
 {
@@ -148,7 +125,8 @@ static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t c
         ls_http_routes_add_events(listener->config.view, &from->next_event, &from->text);
     }
     if (from->text.size == 0) {
-        suspend_stream(from);
+        from->is_suspended = true;
+        MHD_suspend_connection(from->connection);
         return 0;
     }
     size_t size = LS_MIN(from->text.size, capacity);
@@ -162,7 +140,7 @@ static void end_stream(void *user)
 {
     stream *of = user;
     ls_http_listener *listener = of->listener;
-    LIST_REMOVE(listener->streams, of);
+    LS_HTTP_LIST_REMOVE(listener->streams, of);
     listener->stream_count--;
     ls_loop_source_set_active(listener->poll, listener->stream_count > 0 && !listener->is_stopping);
     ls_http_text_deinit(&of->text);
@@ -196,7 +174,7 @@ static struct MHD_Response *open_stream(ls_http_listener *listener,
     made->connection = connection;
     made->next_event = first_event;
     made->heartbeat_ns = now_of(listener) + listener->config.heartbeat_ms * LS_NS_PER_MS;
-    LIST_ADD(listener->streams, made);
+    LS_HTTP_LIST_ADD(listener->streams, made);
     listener->stream_count++;
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, read_stream, made, end_stream);
@@ -324,6 +302,45 @@ static void slow_down(work *of)
     ls_http_answer_error(of->exchange, 429, "too many wrong tokens");
 }
 
+/* However many ask for how much, a probe is answered in between: what a turn has no time for waits,
+ * the oldest first. */
+static bool has_turn(work *of, const char *path)
+{
+    ls_http_listener *listener = of->listener;
+    if (of->has_turn || ls_http_routes_is_cheap(path)) {
+        return true;
+    }
+    ls_loop_alarm_set(listener->next_turn, 0);
+    of->is_queued = listener->turn_count++ >= TURN_MAX;
+    return !of->is_queued;
+}
+
+static work *oldest_queued(const ls_http_listener *listener)
+{
+    work *oldest = NULL;
+    for (work *of = listener->works; of; of = of->next) {
+        oldest = of->is_queued ? of : oldest;
+    }
+    return oldest;
+}
+
+static void begin_turn(void *user, uint64_t now_ns)
+{
+    ls_http_listener *listener = user;
+    work *next = oldest_queued(listener);
+    (void)now_ns;
+    for (uint32_t i = 0; i < TURN_MAX && next; i++) {
+        next->is_queued = false;
+        next->has_turn = true;
+        on_answered(next);
+        next = oldest_queued(listener);
+    }
+    listener->turn_count = next ? TURN_MAX : 0; /* new requests are behind it */
+    if (next) {
+        ls_loop_alarm_set(listener->next_turn, 0);
+    }
+}
+
 static void route(work *of, const char *method, const char *path)
 {
     ls_http_listener *listener = of->listener;
@@ -369,7 +386,7 @@ static void *begin_work(void *user, const char *target, struct MHD_Connection *c
     made->connection = connection;
     made->exchange = exchange;
     made->head = ls_http_head_of(target);
-    LIST_ADD(listener->works, made);
+    LS_HTTP_LIST_ADD(listener->works, made);
     return made;
 }
 
@@ -445,7 +462,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         *upload_size = 0;
         return result;
     }
-    if (!of->is_routed) {
+    if (!of->is_routed && has_turn(of, path)) {
         ls_http_client_give_time(&listener->daemon, ls_http_client_of(connection),
                                  LS_HTTP_NEVER_NS);
         route(of, method, path);
@@ -472,7 +489,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     }
     *context = NULL;
     ls_http_client_end_request(&listener->daemon, ls_http_client_of(connection));
-    LIST_REMOVE(listener->works, of);
+    LS_HTTP_LIST_REMOVE(listener->works, of);
     of->exchange->answered = NULL;
     ls_http_exchange_release(of->exchange);
     ls_release(ls_allocator_heap(), of->body);
@@ -525,8 +542,10 @@ static ls_status add_timers(ls_http_listener *listener)
     ls_event_loop *loop = listener->loop;
     const ls_loop_handler upkeep = {keep_up, listener};
     const ls_loop_handler poll = {poll_streams, listener};
+    const ls_loop_handler turn = {begin_turn, listener};
     ls_status status = ls_event_loop_add_timer(loop, UPKEEP_MS, upkeep, &listener->upkeep);
     LS_THEN(status, ls_event_loop_add_timer(loop, STREAM_POLL_MS, poll, &listener->poll));
+    LS_THEN(status, ls_event_loop_add_alarm(loop, turn, &listener->next_turn));
     if (status == LS_OK) {
         ls_loop_source_set_active(listener->poll, false);
     }
@@ -572,6 +591,7 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     }
     ls_http_daemon_close(&listener->daemon);
     ls_loop_source_remove(listener->poll);
+    ls_loop_source_remove(listener->next_turn);
     ls_loop_source_remove(listener->upkeep);
     ls_http_api_deinit(&listener->api);
     ls_release(ls_allocator_heap(), listener);

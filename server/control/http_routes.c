@@ -86,28 +86,6 @@ static void answer_metrics(http_call *of)
     ls_http_answer_done(of->exchange);
 }
 
-static void answer_dashboard(http_call *of)
-{
-    of->exchange->reply.policy = dashboard_policy;
-    ls_http_answer_text(of->exchange, 200, "text/html; charset=utf-8", ls_http_dashboard_page);
-}
-
-static void answer_script(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, "text/javascript; charset=utf-8",
-                        ls_http_dashboard_script);
-}
-
-static void answer_style(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, "text/css; charset=utf-8", ls_http_dashboard_style);
-}
-
-static void answer_openapi(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, LS_HTTP_JSON_TYPE, ls_http_openapi_text);
-}
-
 /* ---- what the API tells ---- */
 
 /* openapi.json describes these answers, and a test compares. */
@@ -179,22 +157,10 @@ static void answer_room(const http_call *of)
     ls_http_answer_json_take(of->exchange, 200, json);
 }
 
-/* Those that have not ended. */
 static void answer_bans(const http_call *of)
 {
     ls_json *json = ls_json_create();
-    ls_json *bans = ls_json_array(json, "bans");
-    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
-        const ls_ban *ban = &of->view->bans->rows[i];
-        if (ban->number != 0 && ban->until_unix_s > ls_clock_unix_ms() / 1000) {
-            ls_json *object = ls_json_append(bans);
-            ls_json_number(object, "number", (double)ban->number);
-            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
-            ls_json_text(object, "what", ban->what);
-            ls_json_text(object, "why", ban->why);
-            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
-        }
-    }
+    ls_ban_list_write(of->view->bans, ls_clock_unix_ms() / 1000, ls_json_array(json, "bans"));
     ls_http_answer_json_take(of->exchange, 200, json);
 }
 
@@ -639,29 +605,35 @@ static ls_operator_role role_for(ls_service_command_kind kind)
 typedef struct route {
     const char *method; /* with HEAD where it is GET */
     const char *path;   /* "*": a room's name; "#": a slot; "@": a ban's number */
-    /* One of these three; else a command. */
+    /* One of these four; else a command. */
+    const char *file;            /* its text, and its type; for everybody */
     void (*page)(http_call *of); /* for everybody */
     void (*read)(const http_call *of);
     ls_service_command_kind command;
+    const char *type;
 } route;
 
+#define FILE_AT(path, kind, text)                                                                  \
+    {                                                                                              \
+        "GET", path, text, NULL, NULL, 0, "text/" kind "; charset=utf-8"                           \
+    }
 #define PAGE(path, answer)                                                                         \
     {                                                                                              \
-        "GET", path, answer, NULL, 0                                                               \
+        "GET", path, NULL, answer, NULL, 0, NULL                                                   \
     }
 #define READ(path, answer)                                                                         \
     {                                                                                              \
-        "GET", API path, NULL, answer, 0                                                           \
+        "GET", API path, NULL, NULL, answer, 0, NULL                                               \
     }
 #define COMMAND(method, path, kind)                                                                \
     {                                                                                              \
-        method, API path, NULL, NULL, LS_SERVICE_##kind                                            \
+        method, API path, NULL, NULL, NULL, LS_SERVICE_##kind, NULL                                \
     }
 
 static const route routes[] = {
-    PAGE("/", answer_dashboard),
-    PAGE("/dashboard.js", answer_script),
-    PAGE("/dashboard.css", answer_style),
+    FILE_AT("/", "html", ls_http_dashboard_page),
+    FILE_AT("/dashboard.js", "javascript", ls_http_dashboard_script),
+    FILE_AT("/dashboard.css", "css", ls_http_dashboard_style),
     PAGE("/healthz", answer_healthz),
     PAGE("/readyz", answer_readyz),
     PAGE("/metrics", answer_metrics),
@@ -687,30 +659,24 @@ static const route routes[] = {
     READ("audit", answer_audit),
 };
 
-static bool is_slot(const char *text, size_t size, uint32_t *out)
+static bool is_number(const char *text, size_t size, uint64_t *out)
 {
-    uint32_t slot = 0;
+    *out = 0;
     for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || slot >= LS_PLAYERS_MAX) {
+        if (text[i] < '0' || text[i] > '9' || *out > UINT64_MAX / 10 - 1) {
             return false;
         }
-        slot = slot * 10 + (uint32_t)(text[i] - '0');
+        *out = *out * 10 + (uint64_t)(text[i] - '0');
     }
-    *out = slot;
-    return size > 0 && slot < LS_PLAYERS_MAX;
+    return size > 0;
 }
 
-static bool is_ban(const char *text, size_t size, uint64_t *out)
+static bool is_slot(const char *text, size_t size, uint32_t *out)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || number > UINT64_MAX / 10 - 1) {
-            return false;
-        }
-        number = number * 10 + (uint64_t)(text[i] - '0');
-    }
-    *out = number;
-    return size > 0;
+    bool is_slot = is_number(text, size, &number) && number < LS_PLAYERS_MAX;
+    *out = (uint32_t)number;
+    return is_slot;
 }
 
 static bool is_room(const char *text, size_t size, char out[LS_ROOM_NAME_BYTES_MAX])
@@ -731,7 +697,7 @@ static bool fits(const char *form, const char *path, http_call *of)
         size_t size = strcspn(path, "/");
         bool is_right = form[0] == '*'   ? is_room(path, size, of->command.room)
                         : form[0] == '#' ? is_slot(path, size, &of->command.slot)
-                        : form[0] == '@' ? is_ban(path, size, &of->command.ban.number)
+                        : form[0] == '@' ? is_number(path, size, &of->command.ban.number)
                                          : size == form_size && memcmp(form, path, size) == 0;
         if (!is_right || (form[form_size] == '\0') != (path[size] == '\0')) {
             return false;
@@ -769,7 +735,10 @@ static void answer_route(const route *found, http_call *of)
 {
     of->exchange->reply.allow[0] = '\0';
     of->command.kind = found->command;
-    if (found->page) {
+    if (found->file) {
+        of->exchange->reply.policy = dashboard_policy;
+        ls_http_answer_text(of->exchange, 200, found->type, found->file);
+    } else if (found->page) {
         found->page(of);
     } else if (!is_allowed(found, of)) {
         return;
@@ -784,14 +753,13 @@ static void add_method(ls_http_reply *reply, const route *other)
 {
     size_t size = strlen(reply->allow);
     snprintf(reply->allow + size, sizeof reply->allow - size, "%s%s%s", size > 0 ? ", " : "",
-             other->method, other->page ? ", HEAD" : "");
+             other->method, other->page || other->file ? ", HEAD" : "");
 }
 
 /* Probes and scrapers send what they like; nothing of it is secret. */
-static bool is_for_probes(const char *path)
+bool ls_http_routes_is_cheap(const char *path)
 {
-    return strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0 ||
-           strcmp(path, "/metrics") == 0;
+    return strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0;
 }
 
 void ls_http_api_deinit(ls_http_api *api)
@@ -805,13 +773,13 @@ void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
     http_call made = {.api = api, .view = api->view, .request = request, .exchange = exchange};
     bool is_api = strncmp(request->path, API, sizeof API - 1) == 0;
     if (request->host && !ls_http_host_is_known(request->host, api->hosts) &&
-        !is_for_probes(request->path)) {
+        !ls_http_routes_is_cheap(request->path) && strcmp(request->path, "/metrics") != 0) {
         ls_http_answer_error(exchange, 421,
                              "no address, localhost or name in http.hosts is in the Host header");
         return;
     }
     if (strcmp(request->path, API "openapi.json") == 0 && strcmp(request->method, "GET") == 0) {
-        answer_openapi(&made);
+        ls_http_answer_text(exchange, 200, LS_HTTP_JSON_TYPE, ls_http_openapi_text);
         return;
     }
     made.asker = is_api ? find_asker(api, request, exchange) : NULL;

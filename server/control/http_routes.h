@@ -23,6 +23,9 @@ void ls_http_api_deinit(ls_http_api *api);
 void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
                            ls_http_exchange *exchange);
 
+/* Whether what is at this path is answered in no time: the probes of orchestrators. */
+bool ls_http_routes_is_cheap(const char *path);
+
 /* Whether the events may go on to who asked for them with this header (NULL: none): the token may
  * have been withdrawn since. */
 bool ls_http_routes_may_follow(const ls_http_api *api, const char *authorization);

@@ -7,7 +7,7 @@
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/tty.h"
 #include "lockstep/common/system/udp_socket.h"
@@ -198,25 +198,10 @@ static ls_status open_datagrams(ls_door *door, const ls_door_config *config, ls_
                              strerror(errno));
 }
 
-/* Port 0 is one that the system chooses. */
-static ls_status read_place(const char *text, ls_endpoint *out, ls_text *why)
-{
-    static const char any[] = ":0";
-    char host[LS_ENDPOINT_BYTES_MAX];
-    size_t size = strlen(text);
-    if (size < sizeof any || size >= sizeof host || strcmp(text + size - 2, any) != 0) {
-        return ls_endpoint_parse(text, out, why);
-    }
-    snprintf(host, sizeof host, "%.*s", (int)(size - 2), text);
-    ls_status status = ls_endpoint_parse(host, out, why);
-    out->port = 0;
-    return status;
-}
-
 static ls_status open_listening(ls_door *door, const ls_door_config *config, ls_text *why)
 {
     ls_endpoint place;
-    ls_status status = read_place(config->place, &place, why);
+    ls_status status = ls_endpoint_parse_bound(config->place, &place, why);
     if (status != LS_OK) {
         return status;
     }

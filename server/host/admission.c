@@ -290,9 +290,11 @@ void ls_admission_watch(ls_admission *admission, const ls_transport *transport, 
                        ls_token_refusal_text((ls_token_refusal)i));
         }
     }
-    for (uint32_t i = LS_DENIAL_NONE + 1; i < LS_DENIAL_REDIRECTED; i++) { /* others came in */
-        log_growth(admission, log, now_ns, ls_transport_udp_denials(transport, (ls_denial)i),
-                   &admission->logged_denials[i], "a client", denial_texts[i]);
+    for (uint32_t i = LS_DENIAL_NONE + 1; i < LS_DENIAL_END; i++) {
+        if (i != LS_DENIAL_REDIRECTED) { /* those came in */
+            log_growth(admission, log, now_ns, ls_transport_udp_denials(transport, (ls_denial)i),
+                       &admission->logged_denials[i], "a client", denial_texts[i]);
+        }
     }
 }
 

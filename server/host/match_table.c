@@ -648,6 +648,11 @@ uint32_t ls_match_table_find(const ls_match_table *table, const char *name)
     return LS_MATCH_ANY;
 }
 
+bool ls_match_table_is_for_invited(const ls_match_table *table, uint32_t number)
+{
+    return number < table->count && table->rows[number].is_for_invited;
+}
+
 bool ls_match_table_has_seat(const ls_match_table *table)
 {
     uint32_t number = match_for_newcomer(table);

@@ -137,6 +137,9 @@ uint32_t ls_match_table_count(const ls_match_table *table);
 /* NULL: there is none of this number. */
 ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number);
 
+/* Whether a match takes only peers that were let in for it. */
+bool ls_match_table_is_for_invited(const ls_match_table *table, uint32_t number);
+
 /* The number of the match that a token names, by its number, its id or its name; LS_MATCH_ANY:
  * there is none. */
 uint32_t ls_match_table_find(const ls_match_table *table, const char *name);

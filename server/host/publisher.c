@@ -1,19 +1,27 @@
 #include "lockstep/server/host/publisher.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
-#include "lockstep/protocol/relay/relay_server.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/match.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SILENCE_NS (3 * LS_NS_PER_SECOND) /* of a relay, until the log says so */
 
+#define LISTING_NS LS_NS_PER_SECOND /* between two looks at what is to be listed */
+
 struct ls_publisher {
     ls_publisher_config config;
     ls_relay_server *relay;
+    const ls_host *host; /* NULL: not attached */
+    ls_relay_listing listing;
+    uint64_t listing_ns; /* when it is made anew */
+    ls_relay_server_listed logged_listed;
     uint16_t port; /* of the relay */
     bool is_local; /* so is it */
     ls_relay_server_state logged;
@@ -37,13 +45,21 @@ static ls_status read_key(const ls_publisher_config *config, ls_relay_server_con
     return status;
 }
 
+static ls_status find_relay(const ls_publisher_config *config, ls_relay_server_config *relay,
+                            ls_text *why)
+{
+    ls_status status = ls_relay_find(config->relay, &relay->relay, why);
+    return status == LS_OK ? read_key(config, relay, why) : status;
+}
+
 ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why)
 {
-    ls_relay_server_config relay = {.identity = config->admission->sealed.identity};
+    ls_relay_server_config relay = {.identity = config->admission->sealed.identity,
+                                    .flows = config->shared ? &config->shared->flows : NULL,
+                                    .is_follower = config->worker != 0};
     ls_publisher *made = ls_allocate(ls_allocator_heap(), sizeof *made);
     ls_status status = made ? ls_cipher_init() : LS_NO_MEMORY;
-    LS_THEN(status, ls_relay_find(config->relay, &relay.relay, why));
-    LS_THEN(status, read_key(config, &relay, why));
+    LS_THEN(status, relay.is_follower ? LS_OK : find_relay(config, &relay, why));
     if (!ls_udp_own_address(&relay.local)) {
         relay.local = (ls_endpoint){.port = 0};
     }
@@ -136,10 +152,107 @@ static void log_silence(ls_publisher *publisher, uint64_t now_ns)
     }
 }
 
+/* ---- the directory ---- */
+
+static void add_match(ls_relay_listing *listing, ls_match *match)
+{
+    uint32_t seats = ls_match_players(match);
+    if (listing->simulation[0] == '\0') {
+        const ls_simulation *simulation = ls_match_config_of(match)->simulation;
+        const ls_sim_digests digests = ls_sim_instance_digests(ls_match_instance(match));
+        ls_name_copy(listing->simulation, sizeof listing->simulation, simulation->name);
+        listing->simulation_version = simulation->version;
+        listing->digest = ls_hash_pair(digests.schema, digests.content);
+    }
+    for (uint32_t slot = 0; slot < seats; slot++) {
+        listing->players += ls_match_slot_of(match, slot).peer != 0 ? 1 : 0;
+    }
+    listing->seats = (uint16_t)LS_MIN(listing->seats + seats, UINT16_MAX);
+    uint32_t watching = listing->spectators + ls_match_spectating_of(match).now;
+    listing->spectators = (uint16_t)LS_MIN(watching, UINT16_MAX);
+}
+
+/* Those of the other workers, who learn of these. */
+static void share_counts(const ls_publisher *publisher, ls_relay_listing *listing)
+{
+    struct ls_publisher_counts *workers = publisher->config.shared->workers;
+    struct ls_publisher_counts *own = &workers[publisher->config.worker];
+    atomic_store(&own->players, listing->players);
+    atomic_store(&own->seats, listing->seats);
+    atomic_store(&own->spectators, listing->spectators);
+    uint32_t players = 0, seats = 0, spectators = 0;
+    for (uint32_t i = 0; i < LS_SEALED_WORKERS_MAX; i++) {
+        players += atomic_load(&workers[i].players);
+        seats += atomic_load(&workers[i].seats);
+        spectators += atomic_load(&workers[i].spectators);
+    }
+    listing->players = (uint16_t)LS_MIN(players, UINT16_MAX);
+    listing->seats = (uint16_t)LS_MIN(seats, UINT16_MAX);
+    listing->spectators = (uint16_t)LS_MIN(spectators, UINT16_MAX);
+}
+
+/* Of the matches that anybody may come to. While there is none, the last simulation is named. */
+static void list(ls_publisher *publisher, uint64_t now_ns)
+{
+    const ls_match_table *table = ls_host_table(publisher->host);
+    const ls_relay_listing last = publisher->listing;
+    ls_relay_listing *listing = &publisher->listing;
+    *listing = (ls_relay_listing){.protocol = LS_PROTOCOL_VERSION,
+                                  .needs_token = publisher->config.admission->gate != NULL};
+    ls_name_copy(listing->name, sizeof listing->name, publisher->config.public_name);
+    ls_name_copy(listing->region, sizeof listing->region,
+                 publisher->config.region ? publisher->config.region : "");
+    ls_name_copy(listing->version, sizeof listing->version, LS_VERSION);
+    for (uint32_t i = 0; i < ls_match_table_count(table); i++) {
+        ls_match *match = ls_match_table_match(table, i);
+        if (match && !ls_match_table_is_for_invited(table, i)) {
+            add_match(listing, match);
+        }
+    }
+    if (listing->simulation[0] == '\0') {
+        ls_name_copy(listing->simulation, sizeof listing->simulation, last.simulation);
+        listing->simulation_version = last.simulation_version;
+        listing->digest = last.digest;
+    }
+    if (publisher->config.shared) {
+        share_counts(publisher, listing);
+    }
+    if (listing->simulation[0] != '\0') {
+        ls_relay_server_set_listing(publisher->relay, listing);
+    }
+    publisher->listing_ns = now_ns + LISTING_NS;
+}
+
+static void log_listed(ls_publisher *publisher, uint64_t now_ns)
+{
+    const ls_log *log = publisher->config.log;
+    ls_relay_server_listed listed = ls_relay_server_listed_of(publisher->relay, now_ns);
+    if (listed == publisher->logged_listed) {
+        return;
+    }
+    publisher->logged_listed = listed;
+    if (listed == LS_RELAY_SERVER_LISTED) {
+        ls_log_line(log, LS_LOG_INFO, "listed as '%s': lockstep-client --list %s shows it",
+                    publisher->config.public_name, publisher->config.relay);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING, "%s by the relay %s; trying until it is",
+                    listed == LS_RELAY_SERVER_LIST_FULL ? "not listed, as there are too many games,"
+                                                        : "no longer listed",
+                    publisher->config.relay);
+    }
+}
+
 static void on_timer(void *user, uint64_t now_ns)
 {
     ls_publisher *publisher = user;
+    if (publisher->config.public_name && now_ns >= publisher->listing_ns) {
+        list(publisher, now_ns);
+    }
+    if (publisher->config.worker != 0) {
+        return;
+    }
     ls_relay_server_advance(publisher->relay, now_ns);
+    log_listed(publisher, now_ns);
     ls_relay_server_state state = ls_relay_server_state_of(publisher->relay);
     const ls_relay_code *code = ls_relay_server_code(publisher->relay);
     if (state == LS_RELAY_SERVER_SEEKING) {
@@ -161,9 +274,12 @@ static void on_timer(void *user, uint64_t now_ns)
     publisher->logged = state;
 }
 
-ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop)
+ls_status ls_publisher_attach(ls_publisher *publisher, const ls_host *host)
 {
     ls_loop_handler handler = {on_timer, publisher};
-    return publisher ? ls_event_loop_add_timer(loop, LS_RELAY_SERVER_PERIOD_MS, handler, NULL)
-                     : LS_OK;
+    if (!publisher || (publisher->config.worker != 0 && !publisher->config.public_name)) {
+        return LS_OK;
+    }
+    publisher->host = host;
+    return ls_event_loop_add_timer(ls_host_loop(host), LS_RELAY_SERVER_PERIOD_MS, handler, NULL);
 }

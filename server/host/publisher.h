@@ -1,17 +1,33 @@
 /* Publisher: keeps a server registered with a relay, and says in the log and in the invite how
- * players come in by it. Called by server.c. */
+ * players come in by it; and keeps it in the relay's directory where it is to be found there.
+ * Called by server.c. */
 #ifndef LOCKSTEP_SERVER_HOST_PUBLISHER_H
 #define LOCKSTEP_SERVER_HOST_PUBLISHER_H
 
-#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/datagram_socket.h"
+#include "lockstep/protocol/relay/relay_server.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/server/host/admission.h"
+#include "lockstep/server/host/host.h"
+
+/* The workers of a service share it, zeroed at first. Worker 0 is registered, and lists the sums.
+ */
+typedef struct ls_publisher_shared {
+    ls_relay_flows flows;
+    struct ls_publisher_counts {
+        atomic_uint players, seats, spectators;
+    } workers[LS_SEALED_WORKERS_MAX];
+} ls_publisher_shared;
 
 typedef struct ls_publisher_config {
     const char *relay;       /* HOST[:PORT]; outlives the publisher */
     const char *key_path;    /* of the relay's key file; NULL: none */
+    const char *public_name; /* in the directory, as ls_player_name_read has it; NULL: not there */
+    const char *region;      /* there, an ls_relay_is_word; NULL: not told */
     ls_admission *admission; /* borrowed */
     const ls_log *log;       /* likewise */
+    ls_publisher_shared *shared; /* likewise; NULL: this is no worker */
+    uint32_t worker;
 } ls_publisher_config;
 
 typedef struct ls_publisher ls_publisher;
@@ -32,7 +48,8 @@ bool ls_publisher_is_local(const ls_publisher *publisher);
 /* Where a router leads to the server; all zero: nowhere. */
 void ls_publisher_set_outside(ls_publisher *publisher, const ls_endpoint *outside);
 
-/* From now on the loop drives it; it ends with the loop. NULL is allowed. IO, NO_MEMORY. */
-ls_status ls_publisher_attach(ls_publisher *publisher, ls_event_loop *loop);
+/* From now on the host's loop drives it, and its matches are what the directory says; it ends with
+ * the loop. NULL is allowed for the publisher. IO, NO_MEMORY. */
+ls_status ls_publisher_attach(ls_publisher *publisher, const ls_host *host);
 
 #endif

@@ -332,7 +332,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     circumstances.bits = finding->differing_pass == LS_PASS_WRITES ? finding->bits : 0;
     circumstances.is_beyond_bit =
         finding->is_beyond_bit && finding->values_tick == finding->first_tick;
-    circumstances.files = study->files.bytes[0] ? study->files.bytes : NULL;
+    circumstances.harmless = study->harmless.bytes[0] ? study->harmless.bytes : NULL;
     circumstances.outside = study->outside.bytes[0] ? study->outside.bytes : NULL;
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);

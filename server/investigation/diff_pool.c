@@ -5,8 +5,10 @@
 enum {
     MEMORY_BYTES = 16 << 20,
     PLACES_MIN = 2,
-    TOUCHED_BYTES = 1 << 20, /* of a state: the first use would wait for the system's pages */
-    PLACES_PER_PLAYER = 2,   /* the state that differs, and the one behind the pass */
+    /* Of a state: the first use would wait for the system's pages. That of a larger one does, since
+     * most matches never use them. */
+    TOUCHED_BYTES = 1 << 20,
+    PLACES_PER_PLAYER = 2, /* the state that differs, and the one behind the pass */
 };
 
 /* ---- life ---- */
@@ -56,7 +58,8 @@ ls_status ls_diff_pool_init(ls_diff_pool *pool, const ls_sim_instance *instance,
     pool->held = ls_allocate_array(allocator, pool->count, sizeof *pool->held);
     status = pool->places && pool->held ? LS_OK : LS_NO_MEMORY;
     LS_THEN(status, make_place(pool));
-    if (status == LS_OK && ls_sim_instance_image_bytes(instance) >= TOUCHED_BYTES) {
+    size_t bytes = ls_sim_instance_image_bytes(instance);
+    if (status == LS_OK && bytes >= TOUCHED_BYTES && bytes <= LS_REPLAY_MEDIUM_STATE_BYTES) {
         ls_state_inspector_touch(&pool->held[0].inspector);
     }
     return status;

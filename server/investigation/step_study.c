@@ -126,7 +126,7 @@ void ls_step_study_advance(ls_step_study *study)
                                          .unstable_pass = outcome->unstable_pass};
         study->failure = outcome->failure;
         study->outside = outcome->outside;
-        study->files = outcome->files;
+        study->harmless = outcome->harmless;
     }
 }
 

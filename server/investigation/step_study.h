@@ -49,9 +49,9 @@ typedef struct ls_step_study {
     bool is_asked;          /* the client was */
     ls_shared_rerun *rerun; /* NULL: these ticks cannot be run again, or the outcome is taken */
     ls_step_result server;
-    ls_text failure; /* of the server's; empty: none */
-    ls_text outside; /* likewise, see ls_rerun_outcome */
-    ls_text files;   /* likewise */
+    ls_text failure;  /* of the server's; empty: none */
+    ls_text outside;  /* likewise, see ls_rerun_outcome */
+    ls_text harmless; /* likewise */
     ls_step_result client;
     bool is_client_gone; /* its result will not come */
 } ls_step_study;

@@ -4,7 +4,7 @@
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/server/door/door_program.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/server.h"

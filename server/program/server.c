@@ -273,6 +273,7 @@ typedef struct server {
     ls_port_keeper *ports;   /* NULL: no router is asked */
     ls_door *door;           /* NULL: it has none for pages */
     ls_door_socket *door_socket;
+    ls_invite linked; /* the place, without a key, that the page's link in the log leads to */
     bool is_stopping; /* a signal has come */
 } server;
 
@@ -303,9 +304,31 @@ static void draw_progress(void *user, uint64_t now_ns)
     ls_console_end(host->console);
 }
 
+static void log_page(server *host)
+{
+    const ls_admission *admission = host->config->admission;
+    const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
+    char invite[LS_INVITE_TEXT_BYTES_MAX];
+    ls_admission_invite(admission, &to, invite, sizeof invite);
+    ls_door_log(host->door, invite, admission->sealed.needs_secret);
+    ls_cipher_wipe(invite, sizeof invite);
+    host->linked = admission->published;
+}
+
+/* A relay's code, or the port of a router, is in the invite and so in the link. */
+static bool is_page_elsewhere(const server *host)
+{
+    const ls_invite *now = &host->config->admission->published;
+    return host->door &&
+           (now->port != host->linked.port || strcmp(now->host, host->linked.host) != 0);
+}
+
 static void watch_admission(void *user, uint64_t now_ns)
 {
     server *host = user;
+    if (is_page_elsewhere(host)) {
+        log_page(host);
+    }
     ls_admission_watch(host->config->admission, ls_host_transport(ls_rooms_host(host->rooms)),
                        &host->console->log, now_ns);
     ls_console_flush(host->console);
@@ -461,6 +484,8 @@ static ls_status create_rooms(server *host, ls_text *why)
     if (host->options->publish) {
         const ls_publisher_config publisher = {.relay = host->options->publish,
                                                .key_path = host->options->publish_key_path,
+                                               .public_name = host->options->public_name,
+                                               .region = host->options->region,
                                                .admission = config->admission,
                                                .log = &host->console->log};
         ls_status opened = ls_publisher_create(&publisher, &host->publisher, why);
@@ -663,7 +688,7 @@ static ls_status build(server *host, ls_text *why)
     LS_THEN(status, create_rooms(host, why));
     LS_THEN(status, open_rooms(host, why));
     LS_THEN(status, add_handlers(host));
-    LS_THEN(status, ls_publisher_attach(host->publisher, loop_of(host)));
+    LS_THEN(status, ls_publisher_attach(host->publisher, ls_rooms_host(host->rooms)));
     LS_THEN(status, begin_mapping(host));
     LS_THEN(status, start_door(host, why));
     if (status == LS_OK) {
@@ -672,7 +697,7 @@ static ls_status build(server *host, ls_text *why)
     return status == LS_OK ? write_port_file(host, why) : status;
 }
 
-static void log_listening(const server *host)
+static void log_listening(server *host)
 {
     const ls_server_config *config = host->config;
     const ls_match_config *match = ls_room_game_match(config->game);
@@ -688,11 +713,7 @@ static void log_listening(const server *host)
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
                      &host->console->log);
     if (host->door) {
-        char invite[LS_INVITE_TEXT_BYTES_MAX];
-        const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
-        ls_admission_invite(config->admission, &to, invite, sizeof invite);
-        ls_door_log(host->door, invite, config->admission->sealed.needs_secret);
-        ls_cipher_wipe(invite, sizeof invite);
+        log_page(host);
     }
 }
 

@@ -1,8 +1,10 @@
 #include "lockstep/server/program/server_options.h"
 
+#include "lockstep/common/program/player_name.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/relay/relay_listing.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/service_config.h"
@@ -36,6 +38,12 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(publish_key_path), .flag = "publish-key", .argument = "FILE",
      .group = NETWORK,
      .help = "Show that relay the key in FILE, which the relay has as its --key-file"},
+    {LS_SETTING_IS_TEXT, FIELD(public_name), .flag = "public", .argument = "NAME", .group = NETWORK,
+     .default_text = "not listed",
+     .help =
+         "List this server under NAME among the games of that relay, for lockstep-client --list"},
+    {LS_SETTING_IS_TEXT, FIELD(region), .flag = "region", .argument = "WORD", .group = NETWORK,
+     .default_text = "", .help = "Where the server is, in that list: up to 15 letters and digits"},
     {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT", .group = NETWORK,
      .default_text = "",
      .help =
@@ -167,6 +175,31 @@ bool ls_server_options_may_map(const ls_server_options *options)
     return is_told ? options->maps_port : options->publish != NULL;
 }
 
+ls_status ls_server_options_check_relay(const ls_server_options *options, ls_text *why)
+{
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    const char *flag = options->publish_key_path ? "publish-key"
+                       : options->public_name    ? "public"
+                                                 : "region";
+    bool has_any = options->publish_key_path || options->public_name || options->region;
+    if (has_any && !options->publish) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--%s needs --publish", flag);
+    }
+    if (options->region && !options->public_name) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--region needs --public");
+    }
+    if (options->region && !ls_relay_is_word(options->region)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--region takes up to 15 letters, digits, '-', '_', '.' and '+'");
+    }
+    if (options->public_name && options->hosting.admission.is_invite_only) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--public and --invite-only exclude each other: whoever sees the list may "
+                       "come in");
+    }
+    return options->public_name ? ls_player_name_read(options->public_name, name, why) : LS_OK;
+}
+
 ls_status ls_server_options_check(void *user, ls_text *why)
 {
     const ls_server_options *args = user;
@@ -180,9 +213,6 @@ ls_status ls_server_options_check(void *user, ls_text *why)
     if (args->config_path && args->maps_port) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--map-port is for a server without --config");
     }
-    if (args->publish_key_path && !args->publish && !args->config_path) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--publish-key needs --publish");
-    }
     if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "--resume goes on with one match and its journal: without %s",
@@ -195,6 +225,7 @@ ls_status ls_server_options_check(void *user, ls_text *why)
         }
     }
     ls_status status = ls_hosting_check(&args->hosting, why);
+    LS_THEN(status, args->config_path ? LS_OK : ls_server_options_check_relay(args, why));
     status = status == LS_OK ? check_door(args, why) : status;
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;

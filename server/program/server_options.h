@@ -16,6 +16,7 @@ typedef struct ls_server_options {
     uint32_t matches, find_port;
     bool is_found;
     const char *publish, *publish_key_path;  /* HOST[:PORT] of a relay, and the file of its key */
+    const char *public_name, *region;        /* in its directory */
     bool maps_port;                          /* asked for; see ls_server_options_may_map */
     const char *web, *web_files, *web_hosts; /* of a door for pages: door_process.h */
     bool has_web_codes;
@@ -42,6 +43,9 @@ ls_server_options ls_server_options_default(void);
 
 /* Whether a router is to be asked for a port, with --publish unless it says no. */
 bool ls_server_options_may_map(const ls_server_options *options);
+
+/* Whether those of a relay fit together. BAD_ARGUMENT, in words of the command line. */
+ls_status ls_server_options_check_relay(const ls_server_options *options, ls_text *why);
 
 /* Whether options fit together, for ls_command_line.check. BAD_ARGUMENT. */
 ls_status ls_server_options_check(void *options, ls_text *why);

@@ -147,6 +147,8 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .admission = options->hosting.admission,
                              .relay = options->publish,
                              .relay_key = options->publish_key_path,
+                             .public_name = options->public_name,
+                             .region = options->region,
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
                              .bundle_mib_max = options->hosting.bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
@@ -216,9 +218,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, apply_own_rows(self, options, &why), &why);
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
     note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
-    if (options->publish_key_path && !options->publish) {
-        ls_service_faults_add(&self->faults, nowhere, "publish-key needs publish");
-    }
+    note(self, nowhere, ls_server_options_check_relay(options, &why), &why);
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }
@@ -244,8 +244,7 @@ static ls_exit_code report_faults(service_program *self, bool is_check, const ls
 }
 
 /* A socket that systemd has opened is a worker's. */
-static ls_status count_workers(service_program *self, const ls_server_options *options,
-                               const ls_console *console, ls_text *why)
+static ls_status count_workers(service_program *self, const ls_console *console, ls_text *why)
 {
     ls_service_config *service = &self->service;
     ls_status status = ls_service_sockets_take(&self->sockets, why);
@@ -259,12 +258,7 @@ static ls_status count_workers(service_program *self, const ls_server_options *o
     if (sockets > 0) {
         service->workers = sockets;
     } else if (service->workers == 0) {
-        service->workers = options->publish ? 1 : ls_machine_processors();
-    }
-    if (options->publish && service->workers > 1) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "a service at a relay has one worker, which all datagrams of the relay come "
-                       "to: workers = 1");
+        service->workers = ls_machine_processors();
     }
     service->workers = LS_MIN(service->workers, LS_SERVICE_WORKERS_MAX);
     return status;
@@ -357,7 +351,7 @@ static ls_exit_code start(service_program *self, ls_server_options *options,
                           const ls_server_options *given, ls_console *console)
 {
     ls_text why = {{0}};
-    ls_status status = count_workers(self, options, console, &why);
+    ls_status status = count_workers(self, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status == LS_OK) {
         status = prepare(self, options, &why);

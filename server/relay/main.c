@@ -28,6 +28,12 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(key_path), .flag = "key-file", .argument = "FILE",
      .group = GROUP_NETWORK, .default_text = "every server may",
      .help = "Let only servers register that have the key in FILE (lockstep-token makes one)"},
+    {LS_SETTING_IS_TEXT, FIELD(http), .flag = "http", .argument = "ADDRESS:PORT",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Serve the list of games there, over HTTP; port 0: one that the system chooses"},
+    {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Write the port of --http to FILE once it is bound"},
     {LS_SETTING_IS_HEADING, .group = GROUP_LIMITS, .help = "Limits:"},
     {LS_SETTING_IS_U32, FIELD(relay.hosts_max), .min = 1, .max = LS_RELAY_HOSTS_MAX,
      .flag = "hosts", .argument = "N", .group = GROUP_LIMITS, .help = "Servers at the same time"},
@@ -43,7 +49,18 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(relay.player_kb), .min = 1, .max = KB_MAX, .flag = "player-limit",
      .argument = "KB", .group = GROUP_LIMITS,
      .help = "kB a second that one player may have carried, each way"},
+    {LS_SETTING_IS_U32, FIELD(relay.games_max), .max = LS_RELAY_HOSTS_MAX, .flag = "games",
+     .argument = "N", .group = GROUP_LIMITS,
+     .help = "Games that are listed at the same time; 0: none"},
 };
+
+static ls_status check(void *user, ls_text *why)
+{
+    const ls_relay_program_config *config = &((const arguments *)user)->config;
+    return config->http_port_file && !config->http
+               ? ls_fail(LS_BAD_ARGUMENT, why, "--http-port-file needs --http")
+               : LS_OK;
+}
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 
@@ -60,6 +77,7 @@ int main(int argc, char **argv)
                   "Exit codes: 0 stopped by SIGINT or SIGTERM, 1 environment or network, 2 usage, "
                   "4 internal.",
         .parts = {{&table, &args, NULL}, {&ls_output_settings, &args.output, NULL}},
+        .check = check,
         .user = &args,
     };
     ls_command_line_read(&line, argc, argv);

@@ -71,6 +71,7 @@ struct ls_relay_service {
     uint32_t free_count;
     ls_address_limits *host_limits;
     ls_address_limits *player_limits;
+    ls_directory *directory;
     ls_rate_use wrong[WRONG_SLOTS];
     ls_log_budget lines;
     ls_relay_counts counts;
@@ -82,7 +83,8 @@ ls_relay_config ls_relay_config_default(void)
                              .players_max = 8192,
                              .hosts_per_address = 8,
                              .match_kb = 4096,
-                             .player_kb = 1024};
+                             .player_kb = 1024,
+                             .games_max = 1024};
 }
 
 /* ---- small parts ---- */
@@ -278,6 +280,7 @@ static bool admit(ls_relay_service *relay, const ls_endpoint *from, const ls_rel
     known->counter = 0;
     known->heard_ns = now_ns;
     memcpy(known->nonce, wants->nonce, sizeof known->nonce);
+    ls_directory_begin(relay->directory, (uint32_t)(known - relay->hosts));
     forget_open(relay, known);
     log_about(relay, known, from, "registered: a server at", now_ns);
     send_registered(relay, from, known, keys, LS_RELAY_GOOD);
@@ -332,6 +335,28 @@ static bool on_keep(ls_relay_service *relay, const ls_endpoint *from, const uint
     const ls_relay_packet kept = {
         .kind = LS_RELAY_KEPT, .number = of->id, .counter = keep->counter};
     send_packet(relay, from, &kept, of->keys.to_server);
+    return true;
+}
+
+static bool on_list(ls_relay_service *relay, const ls_endpoint *from, const uint8_t *bytes,
+                    size_t size, uint64_t now_ns)
+{
+    ls_relay_list list;
+    ls_relay_packet listed;
+    if (!ls_relay_list_read(bytes, size, &list)) {
+        return false;
+    }
+    host *of = find_host(relay, list.number);
+    if (!of || !ls_endpoint_is_equal(&of->endpoint, from)) {
+        send_gone(relay, from, list.number);
+        return false;
+    }
+    if (!ls_relay_list_is_signed(bytes, size, of->keys.to_relay) ||
+        !ls_directory_receive(relay->directory, (uint32_t)(of - relay->hosts), of->name, &list,
+                              now_ns, &listed)) {
+        return false;
+    }
+    send_packet(relay, from, &listed, of->keys.to_server);
     return true;
 }
 
@@ -517,6 +542,22 @@ static bool on_way(ls_relay_service *relay, const ls_endpoint *from, const ls_re
     return true;
 }
 
+static bool on_look(ls_relay_service *relay, const ls_endpoint *from, const ls_relay_packet *look,
+                    uint64_t now_ns)
+{
+    uint8_t bytes[LS_RELAY_GAMES_BYTES_MAX];
+    if (!has_cookie(relay, from, look, now_ns)) {
+        return false;
+    }
+    size_t size = ls_directory_look(relay->directory, from, look, now_ns, bytes);
+    if (size == 0) {
+        relay->counts.limited++;
+    } else {
+        relay->sink.send(relay->sink.user, from, bytes, size);
+    }
+    return true;
+}
+
 /* ---- what is carried ---- */
 
 static bool on_carry(ls_relay_service *relay, const ls_endpoint *from, const uint8_t *bytes,
@@ -558,6 +599,9 @@ static bool receive(ls_relay_service *relay, const ls_endpoint *from, const uint
     if (size > 0 && bytes[0] == LS_RELAY_CARRY) {
         return on_carry(relay, from, bytes, size, now_ns);
     }
+    if (size > 0 && bytes[0] == LS_RELAY_LIST) {
+        return on_list(relay, from, bytes, size, now_ns);
+    }
     if (!ls_relay_packet_read(bytes, size, &packet)) {
         return false;
     }
@@ -577,6 +621,8 @@ static bool receive(ls_relay_service *relay, const ls_endpoint *from, const uint
         return on_gone(relay, from, &packet);
     case LS_RELAY_WAY:
         return on_way(relay, from, &packet, now_ns);
+    case LS_RELAY_LOOK:
+        return on_look(relay, from, &packet, now_ns);
     default:
         return false;
     }
@@ -592,12 +638,14 @@ void ls_relay_receive(ls_relay_service *relay, const ls_endpoint *from, const ui
 
 void ls_relay_expire(ls_relay_service *relay, uint64_t now_ns)
 {
+    ls_directory_expire(relay->directory, now_ns);
     for (uint32_t i = 0; i < relay->config.hosts_max; i++) {
         host *each = &relay->hosts[i];
         if (each->id != 0 && now_ns > each->heard_ns + SILENCE_NS) {
             ls_address_limits_remove_connection(relay->host_limits, &each->endpoint);
             relay->counts.hosts--;
             log_about(relay, each, &each->endpoint, "forgotten: the server at", now_ns);
+            ls_directory_remove(relay->directory, i);
             ls_cipher_wipe(each, sizeof *each);
         }
     }
@@ -615,9 +663,14 @@ const ls_relay_counts *ls_relay_counts_of(const ls_relay_service *relay)
     return &relay->counts;
 }
 
+const ls_directory *ls_relay_directory(const ls_relay_service *relay)
+{
+    return relay->directory;
+}
+
 /* ---- the whole ---- */
 
-static ls_status make_limits(ls_relay_service *made)
+static ls_status make_parts(ls_relay_service *made)
 {
     const ls_relay_config *config = &made->config;
     const ls_address_limits_config hosts = {.connections_max = config->hosts_max,
@@ -628,6 +681,8 @@ static ls_status make_limits(ls_relay_service *made)
                                               .seed = made->seed};
     ls_status status = ls_address_limits_create(&hosts, made->allocator, &made->host_limits);
     LS_THEN(status, ls_address_limits_create(&players, made->allocator, &made->player_limits));
+    LS_THEN(status, ls_directory_create(config->hosts_max, config->games_max, made->allocator,
+                                        &made->directory));
     return status;
 }
 
@@ -636,7 +691,8 @@ ls_status ls_relay_create(const ls_relay_config *config, const ls_relay_sink *si
 {
     LS_ASSERT(config->hosts_max >= 1 && config->hosts_max <= LS_RELAY_HOSTS_MAX &&
               config->players_max >= 1 && config->players_max <= LS_RELAY_PLAYERS_MAX &&
-              config->hosts_per_address >= 1 && config->match_kb >= 1 && config->player_kb >= 1);
+              config->games_max <= LS_RELAY_HOSTS_MAX && config->hosts_per_address >= 1 &&
+              config->match_kb >= 1 && config->player_kb >= 1);
     ls_relay_service *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
@@ -653,7 +709,7 @@ ls_status ls_relay_create(const ls_relay_config *config, const ls_relay_sink *si
     made->tags = ls_allocate_array(allocator, players, sizeof *made->tags);
     made->free_ids = ls_allocate_array(allocator, players, sizeof *made->free_ids);
     bool has_all = made->hosts && made->players && made->tags && made->free_ids;
-    ls_status status = has_all ? make_limits(made) : LS_NO_MEMORY;
+    ls_status status = has_all ? make_parts(made) : LS_NO_MEMORY;
     if (status != LS_OK) {
         ls_relay_destroy(made);
         return status;
@@ -681,6 +737,7 @@ void ls_relay_destroy(ls_relay_service *relay)
     ls_release(allocator, relay->free_ids);
     ls_address_limits_destroy(relay->host_limits);
     ls_address_limits_destroy(relay->player_limits);
+    ls_directory_destroy(relay->directory);
     ls_cipher_wipe(relay, sizeof *relay);
     ls_release(allocator, relay);
 }

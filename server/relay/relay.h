@@ -8,7 +8,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/protocol/relay/relay_packet.h"
+#include "lockstep/server/directory/directory.h"
 
 /* Of each there may be so many at most, and it is told apart by so many bits of its number. */
 #define LS_RELAY_HOSTS_MAX 4096u
@@ -21,11 +21,13 @@ typedef struct ls_relay_config {
     uint32_t hosts_per_address; /* 1 or more */
     uint32_t match_kb;          /* that one server may have carried each way in a second; 1 .. */
     uint32_t player_kb;         /* likewise of one player */
+    uint32_t games_max;         /* that are listed; 0 .. LS_RELAY_HOSTS_MAX */
     bool has_access_key;        /* servers need the key of a file */
     uint8_t access_key[LS_CIPHER_KEY_BYTES];
 } ls_relay_config;
 
-/* 1,024 servers, 8,192 players, 8 servers of an address, 4,096 and 1,024 kB, no key and no log. */
+/* 1,024 servers and games, 8,192 players, 8 servers of an address, 4,096 and 1,024 kB, no key and
+ * no log. */
 ls_relay_config ls_relay_config_default(void);
 
 /* Forwards a datagram, whose bytes are good for the call. */
@@ -61,5 +63,7 @@ void ls_relay_receive(ls_relay_service *relay, const ls_endpoint *from, const ui
 void ls_relay_expire(ls_relay_service *relay, uint64_t now_ns);
 
 const ls_relay_counts *ls_relay_counts_of(const ls_relay_service *relay);
+/* The games that it lists; as long as it is there. */
+const ls_directory *ls_relay_directory(const ls_relay_service *relay);
 
 #endif

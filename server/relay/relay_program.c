@@ -7,6 +7,7 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
+#include "lockstep/server/directory/directory_http.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +24,7 @@ typedef struct relay_program {
     ls_event_loop *loop;
     ls_datagram_socket *socket;
     ls_relay_service *relay;
+    ls_directory_http *http; /* NULL: the list is served to nobody by HTTP */
     uint32_t waiting;
     uint8_t bytes[LS_UDP_WAITING_MAX][LS_UDP_DATAGRAM_BYTES_MAX];
     uint64_t unsent;
@@ -129,6 +131,20 @@ static ls_status add_handlers(relay_program *program)
     return status;
 }
 
+static ls_status open_http(relay_program *program, ls_text *why)
+{
+    const ls_relay_program_config *config = program->config;
+    if (!config->http) {
+        return LS_OK;
+    }
+    ls_status status = ls_directory_http_open(config->http, ls_relay_directory(program->relay),
+                                              program->loop, &program->http, why);
+    return status == LS_OK && config->http_port_file
+               ? ls_output_write_port(config->http_port_file, ls_directory_http_port(program->http),
+                                      why)
+               : status;
+}
+
 static ls_status open_all(relay_program *program, ls_text *why)
 {
     ls_relay_config relay = program->config->relay;
@@ -140,6 +156,7 @@ static ls_status open_all(relay_program *program, ls_text *why)
     LS_THEN(status, open_socket(program, why));
     LS_THEN(status, ls_relay_create(&relay, &sink, ls_allocator_heap(), &program->relay));
     LS_THEN(status, add_handlers(program));
+    LS_THEN(status, open_http(program, why));
     if (status == LS_OK && program->config->port_file) {
         status = ls_output_write_port(program->config->port_file,
                                       ls_datagram_socket_port(program->socket), why);
@@ -158,6 +175,7 @@ static void fill_json(ls_json *json, const void *of)
     const relay_program *program = of;
     ls_json_text(json, "program", "lockstep-relay");
     LS_JSON_ADD(json, fields, ls_relay_counts_of(program->relay));
+    ls_json_number(json, "games", ls_directory_count(ls_relay_directory(program->relay)));
     ls_json_number(json, "unsent", (double)program->unsent);
 }
 
@@ -188,6 +206,7 @@ ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_cons
     LS_THEN(status, open_all(&program, &why));
     ls_exit_code code =
         status == LS_OK ? run(&program) : ls_exit_report(&console->log, status, &why);
+    ls_directory_http_close(program.http);
     ls_event_loop_destroy(program.loop);
     ls_relay_destroy(program.relay);
     ls_datagram_socket_close(program.socket);

@@ -1,4 +1,5 @@
-/* Relay program: a relay on a UDP socket and an event loop until a signal ends it. Called by main.
+/* Relay program: a relay on a UDP socket and an event loop until a signal ends it, with
+ * the list of its games over HTTP. Called by main.
  */
 #ifndef LOCKSTEP_SERVER_RELAY_RELAY_PROGRAM_H
 #define LOCKSTEP_SERVER_RELAY_RELAY_PROGRAM_H
@@ -10,10 +11,12 @@
 typedef struct ls_relay_program_config {
     ls_relay_config relay; /* without its log and its key */
     const char *bind_host;
-    uint32_t port;         /* 0: chosen by the system */
-    const char *port_file; /* NULL: none */
-    const char *key_path;  /* likewise */
-    const char *json_path; /* likewise */
+    uint32_t port;              /* 0: chosen by the system */
+    const char *port_file;      /* NULL: none */
+    const char *key_path;       /* likewise */
+    const char *http;           /* ADDRESS:PORT, for the list of games; NULL: no HTTP */
+    const char *http_port_file; /* NULL: none */
+    const char *json_path;      /* likewise */
 } ls_relay_program_config;
 
 ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_console *console);

@@ -1,6 +1,6 @@
 #include "lockstep/server/rooms/bundle_allowance.h"
 
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/memory.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

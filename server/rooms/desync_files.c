@@ -2,41 +2,40 @@
 
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/journal/desync_bundle.h"
-#include "lockstep/common/runtime/forked_job.h"
 #include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/server/investigation/desync_finding.h"
-#include "lockstep/server/rooms/bundle_allowance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    WRITING_MS_MAX = 60000,
-};
+/* When bundles that wait to be written take more, none is begun. */
+#define WAITING_BYTES_MAX (UINT64_C(512) << 20)
 
-struct ls_desync_files {
-    ls_desync_files_config config;
-    ls_forked_jobs *jobs;
-    ls_bundle_allowance *allowance;
-};
-
-/* One bundle to be written by a copy, which has the match as it is now. */
+/* One bundle as it is to be written. */
 typedef struct bundle_task {
     ls_desync_files *files;
-    ls_desync_file_task what;
-    char path[LS_BUNDLE_PATH_BYTES_MAX];
-} bundle_task;
-
-/* The report of the copy. */
-typedef struct bundle_result {
+    struct bundle_task *next; /* that was begun later; NULL: none was */
+    ls_desync_file_task what; /* its match may be gone once the draft is made */
+    char planned[LS_BUNDLE_PATH_BYTES_MAX];
+    ls_bundle_draft draft;
     ls_status status;
     char path[LS_BUNDLE_PATH_BYTES_MAX];
+    size_t bytes;
     ls_text why;
-} bundle_result;
+} bundle_task;
 
-_Static_assert(sizeof(bundle_result) <= LS_FORKED_REPORT_BYTES_MAX, "a report holds a result");
+/* The job writes the first task, one after another. */
+struct ls_desync_files {
+    ls_desync_files_config config;
+    ls_loop_job *job;
+    bundle_task *first; /* NULL: nothing is written */
+    bundle_task *last;
+    uint64_t waiting_bytes;
+    uint64_t bytes_left; /* that may still be written */
+};
 
 /* Too large for a stack. */
 typedef struct bundle_memory {
@@ -156,84 +155,90 @@ static ls_status fill(const bundle_task *task, bundle_memory *memory)
                : status;
 }
 
-/* Others may be about to write theirs: it is written when there is room for it beside those. */
-static ls_status write_bytes(const bundle_task *task, const uint8_t *bytes, size_t size,
-                             bundle_result *result)
+/* A copy of what the match has now: it goes on meanwhile. */
+static ls_status draft_bundle(bundle_task *task)
 {
-    ls_bundle_allowance *allowance = task->files->allowance;
-    if (!ls_output_has_room(task->files->config.directory, size)) {
-        return ls_fail(LS_FULL, &result->why, "no bundle is written to %s: the disk is nearly full",
-                       task->path);
+    bundle_memory *memory = ls_allocate(ls_allocator_heap(), sizeof *memory);
+    if (!memory) {
+        return LS_NO_MEMORY;
     }
-    if (!ls_bundle_allowance_spend(allowance, size)) {
-        return ls_fail(LS_FULL, &result->why,
-                       "no bundle is written to %s: it would be more than --bundle-limit allows",
-                       task->path);
-    }
-    ls_status status =
-        ls_output_write_new(result->path, sizeof result->path, "bundle", bytes, size, &result->why);
-    if (status != LS_OK) {
-        ls_bundle_allowance_give_back(allowance, size);
-    }
+    ls_status status = fill(task, memory);
+    LS_THEN(status, ls_bundle_draft_make(&memory->bundle, ls_allocator_large(), &task->draft));
+    ls_release(ls_allocator_heap(), memory->states[0]);
+    ls_release(ls_allocator_heap(), memory->states[1]);
+    ls_release(ls_allocator_heap(), memory);
     return status;
 }
 
-static ls_status write_bundle(const bundle_task *task, bundle_memory *memory, bundle_result *result)
+/* ---- in the thread of the job ---- */
+
+static ls_status write_bytes(bundle_task *task, const uint8_t *bytes, size_t size)
 {
+    const ls_desync_files *files = task->files;
+    if (!ls_output_has_room(files->config.directory, size)) {
+        return ls_fail(LS_FULL, &task->why, "no bundle is written to %s: the disk is nearly full",
+                       task->planned);
+    }
+    if (size > files->bytes_left) {
+        return ls_fail(LS_FULL, &task->why,
+                       "no bundle is written to %s: it would be more than --bundle-limit allows",
+                       task->planned);
+    }
+    task->bytes = size;
+    return ls_output_write_new(task->path, sizeof task->path, "bundle", bytes, size, &task->why);
+}
+
+static void work(void *user)
+{
+    const ls_desync_files *files = user;
+    bundle_task *task = files->first;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    ls_status status = fill(task, memory);
-    LS_THEN(status, ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size));
-    LS_THEN(status, write_bytes(task, bytes, size, result));
+    memcpy(task->path, task->planned, sizeof task->path);
+    task->status = ls_bundle_draft_pack(&task->draft, ls_allocator_heap(), &bytes, &size);
+    LS_THEN(task->status, write_bytes(task, bytes, size));
     ls_release(ls_allocator_heap(), bytes);
-    return status;
 }
 
-static void run(void *user, ls_forked_report *report)
-{
-    const bundle_task *task = user;
-    bundle_result result = {.status = LS_NO_MEMORY};
-    bundle_memory *memory = ls_allocate(ls_allocator_heap(), sizeof *memory);
-    memcpy(result.path, task->path, sizeof result.path);
-    if (memory) {
-        result.status = write_bundle(task, memory, &result);
-        ls_release(ls_allocator_heap(), memory->states[0]);
-        ls_release(ls_allocator_heap(), memory->states[1]);
-    }
-    ls_release(ls_allocator_heap(), memory);
-    report->size = sizeof result;
-    memcpy(report->bytes, &result, sizeof result);
-}
+/* ---- in the loop's thread ---- */
 
-static void done(void *user, const ls_forked_report *report, const ls_text *why)
+static void finish_first(ls_desync_files *files)
 {
-    bundle_task *task = user;
-    const ls_desync_files_config *config = &task->files->config;
-    bundle_result result = {.status = LS_IO};
-    if (report && report->size == sizeof result) {
-        memcpy(&result, report->bytes, sizeof result);
-    } else {
-        ls_text_set(&result.why, "cannot write the bundle to %s: %s", task->path, why->bytes);
-    }
+    bundle_task *task = files->first;
     const ls_desync_file file = {.room = task->what.room,
                                  .slot = task->what.slot,
-                                 .planned = task->path,
-                                 .status = result.status,
-                                 .path = result.path,
-                                 .why = result.why.bytes};
-    config->on_written(config->user, &file);
+                                 .planned = task->planned,
+                                 .status = task->status,
+                                 .path = task->path,
+                                 .why = task->why.bytes};
+    files->first = task->next;
+    files->waiting_bytes -= task->draft.size;
+    files->bytes_left -= task->status == LS_OK ? task->bytes : 0;
+    files->config.on_written(files->config.user, &file);
+    ls_release(ls_allocator_large(), task->draft.bytes);
     ls_release(ls_allocator_heap(), task);
 }
 
-/* Where the system makes no copy of the process the bundle is written here. */
+static void on_done(void *user, uint64_t now_ns)
+{
+    ls_desync_files *files = user;
+    (void)now_ns;
+    finish_first(files);
+    if (files->first) {
+        ls_loop_job_start(files->job);
+    }
+}
+
 static void start(bundle_task *task)
 {
-    const ls_forked_work work = {run, done, task};
-    if (ls_forked_jobs_start(task->files->jobs, &work) != LS_OK) {
-        ls_forked_report report = {0};
-        const ls_text nothing = {{0}};
-        run(task, &report);
-        done(task, &report, &nothing);
+    ls_desync_files *files = task->files;
+    files->waiting_bytes += task->draft.size;
+    if (files->first) {
+        files->last->next = task;
+        files->last = task;
+    } else {
+        files->first = files->last = task;
+        ls_loop_job_start(files->job);
     }
 }
 
@@ -245,11 +250,12 @@ static ls_status choose_path(bundle_task *task, ls_tick tick)
     bool is_spectator = task->what.slot >= ls_match_players(task->what.match);
     ls_text name =
         ls_desync_bundle_name(task->what.label, simulation, tick, task->what.slot, is_spectator);
-    int bytes = snprintf(task->path, sizeof task->path, "%s/%s", config->directory, name.bytes);
-    if (bytes < 0 || (size_t)bytes >= sizeof task->path) {
+    int bytes =
+        snprintf(task->planned, sizeof task->planned, "%s/%s", config->directory, name.bytes);
+    if (bytes < 0 || (size_t)bytes >= sizeof task->planned) {
         return LS_FULL;
     }
-    ls_output_new_name(task->path, sizeof task->path);
+    ls_output_new_name(task->planned, sizeof task->planned);
     return LS_OK;
 }
 
@@ -261,20 +267,23 @@ ls_status ls_desync_files_write(ls_desync_files *files, const ls_desync_file_tas
         !ls_match_bundle_tick_of(what->match, what->slot, &tick)) {
         return LS_NOT_FOUND;
     }
-    if (ls_bundle_allowance_is_spent(files->allowance)) {
+    if (files->bytes_left == 0) {
         return LS_FULL;
     }
-    bundle_task *task = ls_allocate(ls_allocator_heap(), sizeof *task);
+    bool has_room = files->waiting_bytes <= WAITING_BYTES_MAX;
+    bundle_task *task = has_room ? ls_allocate(ls_allocator_heap(), sizeof *task) : NULL;
     if (!task) {
         return LS_NO_MEMORY;
     }
     *task = (bundle_task){.files = files, .what = *what};
     ls_status status = choose_path(task, tick);
+    LS_THEN(status, draft_bundle(task));
     if (status != LS_OK) {
+        ls_release(ls_allocator_large(), task->draft.bytes);
         ls_release(ls_allocator_heap(), task);
         return status;
     }
-    memcpy(path, task->path, LS_BUNDLE_PATH_BYTES_MAX);
+    memcpy(path, task->planned, LS_BUNDLE_PATH_BYTES_MAX);
     start(task);
     return LS_OK;
 }
@@ -287,12 +296,10 @@ ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync
     if (!files) {
         return LS_NO_MEMORY;
     }
-    files->config = *config;
-    ls_status status = ls_bundle_allowance_create(config->bytes_max, &files->allowance);
-    LS_THEN(status,
-            ls_forked_jobs_create(config->loop, WRITING_MS_MAX, ls_allocator_heap(), &files->jobs));
+    *files = (ls_desync_files){.config = *config, .bytes_left = config->bytes_max};
+    ls_status status =
+        ls_loop_job_create(config->loop, work, (ls_loop_handler){on_done, files}, &files->job);
     if (status != LS_OK) {
-        ls_bundle_allowance_destroy(files->allowance);
         ls_release(ls_allocator_heap(), files);
         return status;
     }
@@ -300,11 +307,20 @@ ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync
     return LS_OK;
 }
 
+/* The first one has been written by the time that the job is gone. */
 void ls_desync_files_destroy(ls_desync_files *files)
 {
-    if (files) {
-        ls_forked_jobs_destroy(files->jobs);
-        ls_bundle_allowance_destroy(files->allowance);
-        ls_release(ls_allocator_heap(), files);
+    if (!files) {
+        return;
     }
+    bool is_written = files->first != NULL;
+    ls_loop_job_destroy(files->job);
+    while (files->first) {
+        if (!is_written) {
+            work(files);
+        }
+        is_written = false;
+        finish_first(files);
+    }
+    ls_release(ls_allocator_heap(), files);
 }

@@ -1,6 +1,6 @@
-/* Desync files: writes the bundles of desyncs. A copy of the process does it, which has the match
- * as it is at the desync: the live match neither waits for a compressor or a disk nor gives memory.
- * Called by rooms.c. */
+/* Desync files: writes the bundles of desyncs, one after another. All that a match has at the
+ * desync is copied at once; a thread of the loop's pool compresses and writes it, so that the match
+ * does not wait for that. Called by rooms.c. */
 #ifndef LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 #define LOCKSTEP_SERVER_ROOMS_DESYNC_FILES_H
 
@@ -48,9 +48,9 @@ typedef struct ls_desync_file_task {
 
 /* Begins to write DIR/desync-LABEL-SIM-tickT-slotS.bundle, or when there is one,
  * -tickT-slotS-2.bundle: `path` is its name. NOT_FOUND when the match holds nothing of this slot's
- * desync any more, NO_MEMORY, or FULL for a path that is too long, or when all bytes are written
- * already; with OK on_written follows, perhaps at once, with FULL when the bundle would be more
- * than is left. */
+ * desync any more, NO_MEMORY, also where too much waits to be written, or FULL for a path that is
+ * too long, or when all bytes are written already; with OK on_written follows, perhaps at once,
+ * with FULL when the bundle would be more than is left. */
 ls_status ls_desync_files_write(ls_desync_files *files, const ls_desync_file_task *task,
                                 char path[LS_BUNDLE_PATH_BYTES_MAX]);
 

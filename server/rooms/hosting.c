@@ -26,7 +26,7 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(port), .max = 65535, .flag = "port", .letter = 'P', .argument = "P",
      .group = NETWORK, .help = "UDP port; 0: chosen by the system"},
     {LS_SETTING_IS_TEXT, FIELD(admission.identity_path), .flag = "identity", .argument = "FILE",
-     .group = NETWORK, .default_text = "in $XDG_STATE_HOME/lockstep",
+     .group = NETWORK, .default_text = "in lockstep below $XDG_STATE_HOME, or %LOCALAPPDATA%",
      .help = "Keep this server's key in FILE, which is made on first use: players who have the "
              "invite know by it that nobody stands between"},
     {LS_SETTING_IS_SWITCH, FIELD(admission.is_invite_only), .flag = "invite-only", .group = NETWORK,

@@ -2,12 +2,14 @@
 
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/system/endpoint_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(LS_PLAYER_NAME_BYTES_MAX <= LS_BAN_WHAT_BYTES, "a name is one of what is banned");
+_Static_assert(LS_ENDPOINT_NUMERIC_BYTES <= LS_BAN_WHAT_BYTES, "an address is, ...");
+_Static_assert(LS_PLAYER_NAME_BYTES_MAX <= LS_BAN_WHAT_BYTES, "... and a name");
 
 static const char *const words[] = {
 #define KIND_WORD(name, word) word,
@@ -31,27 +33,17 @@ bool ls_ban_kind_read(const char *word, uint32_t *kind)
     return false;
 }
 
-/* The host is the part before the last colon, or all of it; one of IPv6 is in brackets. */
-static bool read_host(const char *address, char host[LS_BAN_WHAT_BYTES])
-{
-    const char *colon = strrchr(address, ':');
-    bool is_bare = colon && strchr(address, ':') != colon && address[0] != '[';
-    bool has_port = colon && !is_bare && (address[0] != '[' || colon[-1] == ']');
-    int bytes = has_port ? (int)(colon - address) : (int)strlen(address);
-    int written = snprintf(host, LS_BAN_WHAT_BYTES, is_bare ? "[%.*s]" : "%.*s", bytes, address);
-    size_t open = host[0] == '[' ? 1 : 0;
-    size_t inside = strcspn(host + open, "[]");
-    bool is_whole = strlen(host + open + inside) == open; /* a bracket at each end, or none */
-    return bytes > 0 && written < (int)LS_BAN_WHAT_BYTES && is_whole &&
-           strspn(host, "0123456789abcdefABCDEF.:[]%") == strlen(host);
-}
-
 static ls_status set_address(ls_ban *ban, const char *what, ls_text *why)
 {
-    return read_host(what, ban->what)
-               ? LS_OK
-               : ls_fail(LS_BAD_ARGUMENT, why,
-                         "an address is like 192.0.2.7 or 2001:db8::1, not '%.64s'", what);
+    ls_endpoint address;
+    if (!ls_endpoint_read(what, &address)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "an address is like 192.0.2.7 or 2001:db8::1, not '%.64s'", what);
+    }
+    ls_endpoint_format(&address, ban->what);
+    *strrchr(ban->what, ':') = '\0'; /* every port is meant */
+    ban->origin = ls_endpoint_origin(&address);
+    return LS_OK;
 }
 
 static ls_status set_account(ls_ban *ban, const char *what, ls_text *why)
@@ -78,7 +70,8 @@ ls_status ls_ban_set(ls_ban *ban, uint32_t kind, const char *what, ls_text *why)
     ban->kind = kind;
     return kind == LS_BAN_ADDRESS   ? set_address(ban, what, why)
            : kind == LS_BAN_ACCOUNT ? set_account(ban, what, why)
-                                    : set_name(ban, what, why);
+           : kind == LS_BAN_NAME    ? set_name(ban, what, why)
+                                    : ls_fail(LS_BAD_ARGUMENT, why, "there is no such kind of ban");
 }
 
 const ls_ban *ls_ban_list_add(ls_ban_list *list, const ls_ban *ban)
@@ -114,6 +107,21 @@ bool ls_ban_list_lift(ls_ban_list *list, uint64_t number)
     return false;
 }
 
+void ls_ban_list_write(const ls_ban_list *list, uint64_t now_unix_s, ls_json *out)
+{
+    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
+        const ls_ban *ban = &list->rows[i];
+        if (ban->number != 0 && ban->until_unix_s > now_unix_s) {
+            ls_json *object = ls_json_append(out);
+            ls_json_number(object, "number", (double)ban->number);
+            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
+            ls_json_text(object, "what", ban->what);
+            ls_json_text(object, "why", ban->why);
+            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
+        }
+    }
+}
+
 /* A name that looked like another one has a number behind it, "Ann (2)". */
 static ls_name_look look_of(const char *text)
 {
@@ -130,17 +138,15 @@ static ls_name_look look_of(const char *text)
 const ls_ban *ls_ban_list_find(const ls_ban_list *list, const ls_ban_subject *who,
                                uint64_t now_unix_s)
 {
-    char host[LS_BAN_WHAT_BYTES] = "";
     char account[LS_BAN_WHAT_BYTES] = "";
     ls_name_look look = look_of(who->name);
     const ls_ban *found = NULL;
-    (void)read_host(who->address, host);
     if (who->has_account) {
         snprintf(account, sizeof account, "%" PRIu64, who->account);
     }
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         const ls_ban *row = &list->rows[i];
-        bool is_named = row->kind == LS_BAN_ADDRESS   ? strcmp(row->what, host) == 0
+        bool is_named = row->kind == LS_BAN_ADDRESS   ? row->origin == who->origin
                         : row->kind == LS_BAN_ACCOUNT ? strcmp(row->what, account) == 0
                                                       : ls_name_look_is_like(&row->look, &look);
         bool counts = row->number != 0 && row->until_unix_s > now_unix_s && is_named;

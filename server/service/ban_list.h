@@ -8,6 +8,7 @@
 #include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/program/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@
 #define LS_BAN_WHY_BYTES 128u
 
 #define LS_BAN_KIND_MAP(X)                                                                         \
-    X(ADDRESS, "address") /* "192.0.2.7" or "[2001:db8::1]" */                                     \
+    X(ADDRESS, "address") /* "192.0.2.7", or "[2001:db8::1]" with its /56 */                       \
     X(ACCOUNT, "account") /* the client id of connect tokens, in decimal */                        \
     X(NAME, "name")       /* of a player; those that look alike are banned as well */
 
@@ -34,6 +35,7 @@ typedef struct ls_ban {
     char what[LS_BAN_WHAT_BYTES];
     char why[LS_BAN_WHY_BYTES]; /* for the one who is banned as well; may be empty */
     uint64_t until_unix_s;
+    uint64_t origin;   /* of an address: ls_endpoint_origin's, as limits of an address have it */
     ls_name_look look; /* of a name */
 } ls_ban;
 
@@ -45,7 +47,7 @@ typedef struct ls_ban_list {
 
 /* A player or spectator who wants to come in. */
 typedef struct ls_ban_subject {
-    const char *address; /* "HOST:PORT"; "": not known */
+    uint64_t origin; /* 0: not known */
     const char *name;
     bool has_account;
     uint64_t account;
@@ -65,6 +67,9 @@ const ls_ban *ls_ban_list_add(ls_ban_list *list, const ls_ban *ban);
 
 /* False: there is none of this number. */
 bool ls_ban_list_lift(ls_ban_list *list, uint64_t number);
+
+/* Those that have not ended, each an object of the list. */
+void ls_ban_list_write(const ls_ban_list *list, uint64_t now_unix_s, ls_json *out);
 
 /* The ban that lasts longest of those that name somebody; NULL: none does. */
 const ls_ban *ls_ban_list_find(const ls_ban_list *list, const ls_ban_subject *who,

@@ -217,19 +217,26 @@ static upload_job *choose(ls_journal_upload *upload, uint64_t now_ns, char path[
 
 /* ---- the command ---- */
 
-/* {} becomes "$1", so that no name of a file is read by the shell. False: it is too long. */
+/* {} becomes "$1", also where it stands in quotes, so that no name of a file is read by the shell.
+ * False: it is too long. */
 static bool write_command(const char *command, char out[COMMAND_BYTES_MAX])
 {
-    static const char argument[] = "\"$1\"";
+    char quote = '\0';
     size_t filled = 0;
-    while (*command != '\0' && filled + sizeof argument < COMMAND_BYTES_MAX) {
+    while (*command != '\0' && filled + sizeof "'\"$1\"'" < COMMAND_BYTES_MAX) {
+        bool is_escaped = *command == '\\' && quote != '\'' && command[1] != '\0';
+        bool is_quote = (*command == '"' || *command == '\'') && (!quote || quote == *command);
         if (strncmp(command, "{}", 2) == 0) {
-            memcpy(out + filled, argument, sizeof argument - 1);
-            filled += sizeof argument - 1;
+            const char *word = quote == '\'' ? "'\"$1\"'" : quote == '"' ? "$1" : "\"$1\"";
+            filled += (size_t)snprintf(out + filled, COMMAND_BYTES_MAX - filled, "%s", word);
             command += 2;
-        } else {
+            continue;
+        }
+        quote = is_quote && !quote ? *command : is_quote ? '\0' : quote;
+        if (is_escaped) {
             out[filled++] = *command++;
         }
+        out[filled++] = *command++;
     }
     out[filled] = '\0';
     return *command == '\0';
@@ -318,8 +325,10 @@ static void move_away(ls_journal_upload *upload, upload_job *job)
     char path[PATH_BYTES_MAX];
     char moved[PATH_BYTES_MAX];
     ls_text why = {{0}};
-    if (write_path(upload->config.directory, job->name, path) &&
-        write_path(upload->uploaded, job->name, moved) && rename(path, moved) == 0) {
+    bool is_named = write_path(upload->config.directory, job->name, path) &&
+                    write_path(upload->uploaded, job->name, moved);
+    /* A command such as mv has taken it away itself. */
+    if (is_named && (!ls_file_look(path, NULL) || rename(path, moved) == 0)) {
         ls_log_line(upload->config.log, LS_LOG_DEBUG, "the journal %s was uploaded", path);
         remove_job(&upload->jobs, place_of(&upload->jobs, job->name));
         note_success(upload);

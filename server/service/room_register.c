@@ -4,7 +4,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/common/system/system_clock.h"
 
@@ -154,22 +153,6 @@ static ls_status find_journal(const ls_room_register *rooms, const char *name,
     return bytes > 0 && (size_t)bytes < LS_WORKER_PATH_BYTES_MAX ? LS_OK : LS_MALFORMED;
 }
 
-static void print_bans(const ls_room_register *rooms, ls_json *list)
-{
-    uint64_t now_unix_s = ls_clock_unix_ms() / 1000;
-    for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
-        const ls_ban *ban = &rooms->bans.rows[i];
-        if (ban->number != 0 && ban->until_unix_s > now_unix_s) {
-            ls_json *object = ls_json_append(list);
-            ls_json_text(object, "kind", ls_ban_kind_word(ban->kind));
-            ls_json_text(object, "what", ban->what);
-            ls_json_text(object, "why", ban->why);
-            ls_json_number(object, "number", (double)ban->number);
-            ls_json_number(object, "until_unix_s", (double)ban->until_unix_s);
-        }
-    }
-}
-
 static char *print(const ls_room_register *rooms)
 {
     ls_json *json = ls_json_create();
@@ -192,7 +175,7 @@ static char *print(const ls_room_register *rooms)
             ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
         }
     }
-    print_bans(rooms, ls_json_array(json, "bans"));
+    ls_ban_list_write(&rooms->bans, ls_clock_unix_ms() / 1000, ls_json_array(json, "bans"));
     char *text = ls_json_print_line(json);
     ls_json_destroy(json);
     return text;

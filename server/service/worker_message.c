@@ -223,6 +223,8 @@ static const ls_json_field fields[] = {
     OF_WORKER(admission.token_servers),
     OF_WORKER(relay),
     OF_WORKER(relay_key),
+    OF_WORKER(public_name),
+    OF_WORKER(region),
     OF_WORKER(bundle_dir),
     OF_WORKER(bundle_mib_max),
     OF_WORKER(journal_dir),

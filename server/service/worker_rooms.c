@@ -281,21 +281,12 @@ static bool is_public(const worker_room *room)
     return !is_private || strcmp(is_private, "on") != 0;
 }
 
-static uint64_t now_unix_s(void)
-{
-    return ls_clock_unix_ms() / 1000;
-}
-
-/* A peer as bans may name it; the address is written into `address`. */
-static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name,
-                                 char address[LS_TRANSPORT_UDP_ADDRESS_BYTES])
+/* A peer as bans may name it. */
+static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
     const ls_transport *transport = ls_host_transport(host_of(all));
     const ls_sealed_pass *pass = ls_transport_udp_pass(transport, peer);
-    if (ls_transport_udp_address(transport, peer, address) != LS_OK) {
-        address[0] = '\0';
-    }
-    return (ls_ban_subject){.address = address,
+    return (ls_ban_subject){.origin = ls_transport_udp_origin(transport, peer),
                             .name = name,
                             .has_account = pass != NULL,
                             .account = pass ? pass->client_id : 0};
@@ -304,14 +295,13 @@ static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, co
 /* NULL: no ban names the peer. */
 static const ls_ban *find_ban(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
-    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
-    const ls_ban_subject who = subject_of(all, peer, name, address);
-    return ls_ban_list_find(&all->bans, &who, now_unix_s());
+    const ls_ban_subject who = subject_of(all, peer, name);
+    return ls_ban_list_find(&all->bans, &who, ls_clock_unix_ms() / 1000);
 }
 
 static void write_ban(const ls_ban *ban, ls_text *out)
 {
-    uint64_t now_s = now_unix_s();
+    uint64_t now_s = ls_clock_unix_ms() / 1000;
     uint64_t left_s = ban->until_unix_s > now_s ? ban->until_unix_s - now_s : 0;
     ls_text_set(out, "you are banned from this server for another %" PRIu64 " s%s%s", left_s,
                 ban->why[0] ? ": " : "", ban->why);
@@ -494,7 +484,7 @@ static ls_status kick(worker_room *room, const ls_worker_message *message, ls_se
 static ls_status ban(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
     const ls_service_command *command = &message->command;
-    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES];
+    char address[LS_TRANSPORT_UDP_ADDRESS_BYTES] = "";
     ls_match *match = match_of(room);
     if (command->slot >= ls_match_players(match) ||
         ls_match_slot_of(match, command->slot).peer == 0) {
@@ -502,11 +492,12 @@ static ls_status ban(worker_room *room, const ls_worker_message *message, ls_ser
                        command->slot, command->room);
     }
     const ls_match_slot slot = ls_match_slot_of(match, command->slot);
-    const ls_ban_subject who = subject_of(room->all, slot.peer, slot.name, address);
+    const ls_ban_subject who = subject_of(room->all, slot.peer, slot.name);
     if (command->ban.kind == LS_BAN_ACCOUNT && !who.has_account) {
         return ls_fail(LS_UNSUPPORTED, &out->text,
                        "the player came without a connect token, and so without an account");
     }
+    (void)ls_transport_udp_address(ls_host_transport(host_of(room->all)), slot.peer, address);
     ls_status status = kick(room, message, out);
     if (command->ban.kind == LS_BAN_ACCOUNT) {
         ls_text_set(&out->text, "%" PRIu64, who.account);

@@ -62,7 +62,10 @@ MAY_USE = {
     "server/rooms": AROUND | HOST,
     "server/service": AROUND | HOST | {"protocol/door", "server/rooms"},
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
-    "server/relay": MEETING | {"common/base", "common/system", "common/runtime", "common/program"},
+    "server/directory": MEETING
+    | {"common/base", "common/system", "common/runtime", "common/program", "server/control"},
+    "server/relay": MEETING
+    | {"common/base", "common/system", "common/runtime", "common/program", "server/directory"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
     | {"protocol/door", "protocol/sealed", "server/service", "server/control"},
     "server/program": AROUND

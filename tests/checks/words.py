@@ -66,9 +66,9 @@ BANNED = (
         r"\b(secure_)?getenv\b",
         PRODUCT,
         ("common/program/console.c", "common/program/server_identity.c",
-         "common/system/private_file.c",
+         "common/system/private_file.c", "common/system/*/file.c",
          "server/control/agones.c"),
-        "the console alone asks what the terminal can do, the identity where files are kept, "
+        "the console alone asks what the terminal can do, files and the identity where they lie, "
         "private files where credentials are, and Agones names its port in no other way",
     ),
     (r"\b(v?f?printf|puts|putchar|fputs|perror)\s*\(", PURE, OUTSIDE, "pure: no output"),

@@ -17,7 +17,7 @@ static ls_ban_list bans;
 static void ask(const char *name)
 {
     const ls_ban_subject who = {
-        .address = name, .name = name, .has_account = name[0] == '7', .account = 7};
+        .origin = (uint64_t)name[0], .name = name, .has_account = name[0] == '7', .account = 7};
     const ls_ban *found = ls_ban_list_find(&bans, &who, NOW_S);
     LS_ASSERT(!found || (found->number != 0 && found->kind < LS_BAN_KIND_COUNT));
     LS_ASSERT(!ls_ban_list_find(&bans, &who, UNTIL_S));
@@ -39,8 +39,11 @@ static void ban(uint32_t kind, const char *what)
     const ls_ban *kept = ls_ban_list_add(&bans, &made);
     LS_ASSERT(kept && kept->number != 0 && strcmp(kept->what, made.what) == 0);
     if (kind == LS_BAN_NAME) {
-        const ls_ban_subject who = {.address = "", .name = made.what};
+        const ls_ban_subject who = {.name = made.what};
         LS_ASSERT(ls_ban_list_find(&bans, &who, NOW_S));
+    } else if (kind == LS_BAN_ADDRESS) {
+        const ls_ban_subject who = {.origin = again.origin, .name = ""};
+        LS_ASSERT(made.origin != 0 && ls_ban_list_find(&bans, &who, NOW_S));
     }
     uint64_t number = kept->number;
     LS_ASSERT(ls_ban_list_lift(&bans, number) && !ls_ban_list_lift(&bans, number));

@@ -1,7 +1,8 @@
 /* Fuzzes the datagrams of a relay at all three ends: the relay, a server that registers with it and
  * a player who joins by the code, while somebody between delays, repeats, alters and invents.
  *
- *   u8 bit 0: the player tries no direct way; bit 1: it knows the server's key
+ *   u8 bit 0: the player tries no direct way; bit 1: it knows the server's key; bit 2: the server
+ *      is listed
  *   any number of: u8 move % 8, then of
  *     0, 1, 2  nothing: the oldest datagram under way arrives
  *     3        u8 place, u8 change: it arrives altered
@@ -287,6 +288,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     LS_ASSERT(ls_relay_server_create(&of_server, ls_allocator_heap(), &server) == LS_OK);
     server_socket = ls_relay_server_socket(server, &sockets[SERVER].base);
     uint8_t kind = fuzz_take_u8(&input);
+    if ((kind & 4) != 0) {
+        const ls_relay_listing listing = {
+            .name = "Friday", .simulation = "arena", .version = "0.1.0"};
+        ls_relay_server_set_listing(server, &listing);
+    }
     ls_relay_client_config of_player = {.relay = place_of(RELAY),
                                         .has_server_key = (kind & 2) != 0,
                                         .avoids_direct = (kind & 1) != 0};

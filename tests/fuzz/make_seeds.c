@@ -5,10 +5,11 @@
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/common/simulations/units/units_orders.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/blob/blob_packet.h"
 #include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/relay/relay_listing.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
 #include "lockstep/tests/lab/virtual/virtual_match.h"
@@ -250,6 +251,52 @@ static void make_discovery(void)
     add_bytes(&query, bytes, sizeof bytes);
     save(&answers, "discovery", "answers");
     save(&query, "discovery", "query");
+}
+
+/* ---- directory ---- */
+
+static const ls_relay_listing listing = {.name = "Friday",
+                                         .simulation = "arena",
+                                         .region = "eu-west",
+                                         .version = "0.1.0",
+                                         .players = 1,
+                                         .seats = 4,
+                                         .needs_token = true,
+                                         .secret = {'2', '9', 'F'}};
+
+static void add_list(seed *made, uint32_t place)
+{
+    const uint8_t key[LS_CIPHER_KEY_BYTES] = {1};
+    const ls_relay_list list = {.number = 1, .listing = listing};
+    uint8_t bytes[LS_RELAY_LIST_BYTES_MAX];
+    size_t size = ls_relay_list_write(&list, key, bytes);
+    add(made, 0);
+    add(made, place);
+    add(made, (uint32_t)size);
+    add_bytes(made, bytes, size);
+}
+
+static void make_directory(void)
+{
+    seed shown = {.size = 0}, games = {.size = 0};
+    const ls_relay_packet look = {.kind = LS_RELAY_LOOK};
+    const ls_relay_game game = {.name = {'K', '7', 'Q', 'M'}, .ping_ms = 7, .listing = listing};
+    uint8_t bytes[LS_RELAY_GAMES_BYTES_MAX];
+    for (uint32_t place = 0; place < 3; place++) {
+        add_list(&shown, place);
+        add_list(&shown, place | 128);
+    }
+    add(&shown, 3);
+    add(&shown, 0);
+    size_t size = ls_relay_games_begin(&look, bytes);
+    (void)(ls_relay_games_add(bytes, &size, &game) && ls_relay_games_add(bytes, &size, &game));
+    ls_relay_games_end(bytes, 2);
+    add(&games, 1);
+    add(&games, (uint32_t)size & 255);
+    add(&games, (uint32_t)size >> 8);
+    add_bytes(&games, bytes, size);
+    save(&shown, "directory", "shown");
+    save(&games, "directory", "games");
 }
 
 /* ---- match ---- */
@@ -686,6 +733,7 @@ int main(int argc, char **argv)
     play_match(true);
     make_datagrams();
     make_discovery();
+    make_directory();
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
         for (uint32_t number = 0; number < makers[i].runs; number++) {
             seed made = {.size = 0};

@@ -117,6 +117,10 @@ static inline fenv_t game_round_as_usual(void)
 #define GAME_PASSES(own_name, own)                                                                 \
     static const ls_pass passes[] = {{"listen", game_listen}, {own_name, own}, {"move", game_move}}
 
+#ifndef GAME_STATE_BYTES /* of a state that is more than the shared one */
+#define GAME_STATE_BYTES game_state_bytes
+#endif
+
 /* The entry point. The other arguments are members of ls_simulation: fields and init at least. */
 #define GAME_PLUGIN(plugin_name, ...)                                                              \
     static const ls_simulation game_simulation = {.abi = LS_SIMULATION_ABI,                        \
@@ -131,7 +135,7 @@ static inline fenv_t game_round_as_usual(void)
                                                   .input_bytes_max = 4,                            \
                                                   .passes = passes,                                \
                                                   .pass_count = sizeof passes / sizeof passes[0],  \
-                                                  .state_bytes = game_state_bytes,                 \
+                                                  .state_bytes = GAME_STATE_BYTES,                 \
                                                   __VA_ARGS__};                                    \
     LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);                           \
     const ls_simulation *lockstep_simulation(void)                                                 \

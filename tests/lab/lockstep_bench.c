@@ -3,7 +3,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tests/lab/bench/report.h"
 #include "lockstep/tests/lab/bench/sections.h"

@@ -270,3 +270,32 @@ Test(journal_upload, journal_of_another_format_is_uploaded)
     run_until(has_one_left);
     cr_expect(is_there("uploaded/000.journal"));
 }
+
+static bool is_all_uploaded(void)
+{
+    return report.uploaded == 3;
+}
+
+/* With a name that a shell would take apart. */
+static void upload_three_by(const char *command)
+{
+    ls_journal_upload_config config = config_of(command);
+    write_file("a  b.journal", 1, 0);
+    write_file("*$(exit 1);.journal", 1, 1);
+    write_file("'\".journal", 1, 2);
+    start(&config);
+    run_until(is_all_uploaded);
+    cr_assert_eq(report.failures, 0);
+}
+
+Test(journal_upload, a_file_is_one_word_of_the_command_in_quotes_too)
+{
+    upload_three_by("test -f {} && test -f \"{}\" && test -f '{}' && test \\\" != '\"' && "
+                    "test -f \"\\\"{}\" || test \"x{}x\" = x'{}'x");
+}
+
+Test(journal_upload, a_command_may_take_the_file_away)
+{
+    upload_three_by("rm {}");
+    cr_assert(!is_there("uploaded/a  b.journal"));
+}

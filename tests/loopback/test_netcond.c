@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/loopback/station.h"
-#include "lockstep/tools/netcond/proxy.h"
+#include "lockstep/tools/netcond/netcond.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -136,6 +136,19 @@ Test(programs_relay, a_line_that_cannot_be_right_is_refused)
     hosted_expect_refusal(2, LS_TEST_CLIENT, "a code is like K7QM-29F", "KOQM-29F@" NOWHERE);
     hosted_expect_refusal(2, LS_TEST_CLIENT, "a code has seven characters", "K7QM-29@" NOWHERE);
     hosted_expect_refusal(2, LS_TEST_SERVER, "--publish-key needs --publish", "--publish-key", "k");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--public needs --publish", "--public", "Friday");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--region needs --public", "--publish", NOWHERE,
+                          "--region", "eu");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--region takes up to 15", "--publish", NOWHERE,
+                          "--public", "Friday", "--region", "eu west");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--public and --invite-only exclude each other",
+                          "--publish", NOWHERE, "--public", "Friday", "--invite-only");
+    hosted_expect_refusal(2, LS_TEST_CLIENT, "--list looks for servers: without --find", "--list",
+                          NOWHERE, "--find");
+    hosted_expect_refusal(2, LS_TEST_RELAY, "--http-port-file needs --http", "--http-port-file",
+                          "port");
+    hosted_expect_refusal(2, LS_TEST_RELAY, "the port in '127.0.0.1:x' is not a number", "--port",
+                          "0", "--http", "127.0.0.1:x");
     hosted_expect_refusal(2, LS_TEST_SERVER, "--map-port is for a server without --config",
                           "--config", "file.toml", "--map-port", "on");
     hosted_expect_refusal(2, LS_TEST_RELAY, "--hosts takes a number from 1 to 4096", "--hosts",
@@ -148,8 +161,10 @@ static const char *service_file(const char *rows)
     const char *path = hosted_path("lockstep.toml");
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
-    fprintf(file, "%s\n[server]\nidentity = \"%s\"\npublish = \"%s\"\n[http]\nport = 0\n", rows,
-            hosted_path("identity"), relay_address());
+    fprintf(file,
+            "%s\n[server]\nidentity = \"%s\"\npublish = \"%s\"\npublic = \"Friday\"\n[http]\nport "
+            "= 0\n",
+            rows, hosted_path("identity"), relay_address());
     fprintf(file, "[[rooms]]\nname = \"pair\"\nopen = 2\nsim = \"arena\"\nplayers = 2\n");
     cr_assert_eq(fclose(file), 0);
     return path;
@@ -160,6 +175,7 @@ Test(programs_relay, rooms_of_a_service_are_joined_by_its_code)
     start_relay(NULL, NULL);
     hosted_serve("--config", service_file("drain-timeout = 0"));
     const char *join = code();
+    hosted_expect_words(&hosted.server, "listed as 'Friday'");
     for (uint32_t i = 0; i < 4; i++) {
         const char *number = hosted_text("%u", i);
         hosted_join_to(join, LS_ARGUMENTS("--bot", number, "--name", number, "--ticks", "60",
@@ -174,9 +190,38 @@ Test(programs_relay, rooms_of_a_service_are_joined_by_its_code)
     hosted_expect_exit(&hosted.server, 0);
 }
 
-Test(programs_relay, a_service_of_many_workers_is_not_published)
+/* Those of all workers, who tell each other of them within seconds. */
+static void expect_listed_seats(double seats)
+{
+    const char *path = hosted_path("games");
+    double listed = 0;
+    for (int tries = 0; listed < seats && tries < 200; tries++) {
+        hosted_run(0, LS_TEST_CLIENT, "--list", relay_address(), "--json", path);
+        cJSON *games = hosted_read_json(path);
+        listed = hosted_number(games, "games.0.seats");
+        cJSON_Delete(games);
+        hosted_pause_ms(100);
+    }
+    cr_assert_eq(listed, seats);
+}
+
+/* Two rooms are open, one at each worker; what the relay carries comes to both. */
+Test(programs_relay, rooms_of_many_workers_are_joined_by_its_code)
 {
     start_relay(NULL, NULL);
-    hosted_expect_refusal(2, LS_TEST_SERVER, "workers = 1", "--config",
-                          service_file("workers = 2"));
+    hosted_serve("--config", service_file("workers = 2\ndrain-timeout = 0"));
+    const char *join = code();
+    hosted_expect_words(&hosted.server, "listed as 'Friday'");
+    expect_listed_seats(4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *number = hosted_text("%u", i);
+        hosted_join_to(join, LS_ARGUMENTS("--bot", number, "--name", number, "--ticks", "60",
+                                          i != 3 ? "--through-relay" : NULL));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        hosted_expect_exit(&hosted.clients[i], 0);
+    }
+    ls_process_signal(&hosted.server, SIGTERM);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_all(&hosted.server, "pair-1: the match starts", "pair-2: the match starts");
 }

@@ -5,7 +5,9 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
+#include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/tests/plugins/minimal.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -31,6 +33,7 @@ enum {
     UNSET_VARIABLE = 10,
     COIN = 11,
     TOGGLE = 13,
+    BLINK = 14,
     LARGE_MIB = 17, /* of state, which helpers treat as a large one */
     TIME_MAX_MS = 60000,
     AMPLE_TIME_MS = 90000, /* for surroundings as well, with sanitizers and beside other tests */
@@ -91,6 +94,21 @@ static void destroy_process(fixture *here)
     ls_rerun_process_destroy(here->process);
 }
 
+static void open_match(fixture *here, ls_sim_config sim)
+{
+    const ls_allocator *heap = ls_allocator_heap();
+    cr_assert_eq(ls_sim_instance_create(here->loaded.simulation, &sim, heap, &here->instance, NULL),
+                 LS_OK);
+    ls_replay_window_config window = {.window_ticks = 128,
+                                      .recent_ticks = 100,
+                                      .reach_ticks = 60,
+                                      .snapshots = 2,
+                                      .log_bytes = 1 << 16};
+    cr_assert_eq(ls_replay_window_create(&window, here->instance, heap, &here->window), LS_OK);
+    ls_replay_window_start(here->window, here->instance, ls_sim_instance_hash(here->instance));
+    play(here);
+}
+
 /* The trap springs in helpers alone: in the last tick where chance is tossed or the state is large,
  * since of that no other tick is repeated. */
 static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast_mib,
@@ -109,15 +127,7 @@ static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast
     if (ballast_mib != 0) {
         sim.params[2] = ballast_mib;
     }
-    cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
-    ls_replay_window_config window = {.window_ticks = 128,
-                                      .recent_ticks = 100,
-                                      .reach_ticks = 60,
-                                      .snapshots = 2,
-                                      .log_bytes = 1 << 16};
-    cr_assert_eq(ls_replay_window_create(&window, here.instance, heap, &here.window), LS_OK);
-    ls_replay_window_start(here.window, here.instance, ls_sim_instance_hash(here.instance));
-    play(&here);
+    open_match(&here, sim);
     cr_assert_eq(ls_event_loop_create(heap, &here.loop), LS_OK);
     create_process(&here, LS_TEST_SERVER, name);
     here.time_max_ms = time_max_ms;
@@ -138,13 +148,19 @@ static void close_fixture(fixture *here)
     ls_simulation_unload(&here->loaded);
 }
 
-static void start_as(fixture *here, uint32_t pass, bool is_single)
+static void start_agreed(fixture *here, ls_tick agreed, uint32_t pass, bool is_single)
 {
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
+    stretch.agreed = agreed;
     const ls_rerun_request request = {here->instance, &stretch, here->window,     pass,
                                       is_single,      false,    here->time_max_ms};
     cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
+}
+
+static void start_as(fixture *here, uint32_t pass, bool is_single)
+{
+    start_agreed(here, AGREED, pass, is_single);
 }
 
 static void start(fixture *here, uint32_t pass)
@@ -276,6 +292,7 @@ Test(rerun_process, writes_outside_large_states_are_named_as_well)
     fixture here = open_fixture_with(TRAP, TOGGLE, LARGE_MIB, AMPLE_TIME_MS);
     const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
     cr_expect_str_eq(outcome->outside.bytes, "pass spring writes to the variable calls");
+    cr_expect_str_eq(outcome->harmless.bytes, "");
     cr_expect_not(outcome->figures.known & LS_RERUN_RACES, "it is the same each time");
     close_fixture(&here);
 }
@@ -369,26 +386,44 @@ Test(rerun_process, a_static_that_comes_back_is_told_from_memory_that_is_not_set
     close_fixture(&here);
 }
 
+/* A run that strays on the way and comes to the same end is repeated like all that show something.
+ */
+Test(rerun_process, chance_that_is_gone_at_the_end_is_no_state_outside)
+{
+    fixture here = open_fixture(TRAP, BLINK, TIME_MAX_MS);
+    start_agreed(&here, AGREED + 10, LS_NO_PASS, false);
+    const ls_rerun_figures *figures = &outcome_of(&here, here.ticket)->figures;
+    cr_expect_lt(figures->strayed, figures->tick);
+    cr_expect_eq(figures->fresh, ls_sim_instance_hash(here.instance));
+    expect_race(figures);
+    close_fixture(&here);
+}
+
 typedef struct writing_plugin {
     const char *plugin;
     int64_t trap;
     const char *outside;
+    const char *harmless;
 } writing_plugin;
 
 static void expect_writes(const writing_plugin *plugin)
 {
     fixture here = open_fixture(plugin->plugin, plugin->trap, TIME_MAX_MS);
-    cr_expect_str_eq(run(&here, LS_NO_PASS)->outside.bytes, plugin->outside);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect_str_eq(outcome->outside.bytes, plugin->outside);
+    cr_expect_str_eq(outcome->harmless.bytes, plugin->harmless);
     close_fixture(&here);
 }
 
 Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
 {
     static const writing_plugin cases[] = {
-        {TRAP, TOGGLE, "pass spring writes to the variable calls"},
-        {TRAP, 0, ""},
-        {"units", 0, ""},
-        {LS_TEST_PLUGIN_DIR "/warmed.so", 0,
+        {TRAP, TOGGLE, "pass spring writes to the variable calls", ""},
+        {TRAP, 0, "", ""},
+        {"units", 0, "", ""},
+        {LS_TEST_PLUGIN_DIR "/borrowed.so", 0, "pass lend writes to the variable turns",
+         "pass lend writes to the variable current"},
+        {LS_TEST_PLUGIN_DIR "/warmed.so", 0, "",
          "pass count writes to the thread-local variable counted, bot writes to the variable "
          "warmed, control writes to the variable keys, draw_control writes to the variable marks, "
          "status writes to the variable lines, draw writes to the variable frames, sounds writes "
@@ -399,6 +434,52 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
     }
 }
 
+static volatile uint32_t sway_so_far, between[64], swayed_last;
+
+static void sway(const ls_step *step)
+{
+    (void)between[0]; /* neighbours are one write */
+    swayed_last = step->inputs->tick;
+    sway_so_far = sway_so_far * 3 + swayed_last;
+    ((minimal_state *)step->state)->ships[1].fuel = sway_so_far;
+}
+
+static uint32_t sway_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field all[] = {MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
+                            MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg"),
+                            MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg")};
+    return ls_fields_copy(all, 3, out, capacity);
+}
+
+static ls_rerun_writes found;
+static uint32_t found_times;
+
+static bool keep_found(const ls_rerun_writes *writes)
+{
+    found = *writes;
+    found_times++;
+    return true;
+}
+
+/* As of a program that has its simulation linked into it. */
+Test(rerun_process, variables_of_the_program_itself_are_named)
+{
+    static const ls_pass passes[] = {{"sway", sway}};
+    ls_simulation simulation = minimal_simulation("sway", sway_fields);
+    simulation.passes = passes;
+    fixture here = {.loaded = {.simulation = &simulation}};
+    open_match(&here, ls_sim_config_default(&simulation));
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_replay_window_stretch(here.window, AGREED, TICKS, &stretch), LS_OK);
+    const ls_rerun_match match = {.config = *ls_sim_instance_config(here.instance)};
+    cr_assert(ls_rerun_writes_find(&simulation, &match, &stretch, keep_found));
+    cr_expect_eq(found_times, 2);
+    cr_expect_str_eq(found.outside.bytes, "pass sway writes to the variable sway_so_far");
+    cr_expect_str_eq(found.harmless.bytes, "pass sway writes to the variable swayed_last");
+}
+
 Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
 {
 #if !defined(LS_HAS_LIBIBERTY)
@@ -406,11 +487,12 @@ Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
 #endif
     expect_writes(&(writing_plugin){
         .plugin = LS_TEST_PLUGIN_DIR "/warmed_named.so",
-        .outside = "pass count writes to the thread-local variable light::counted, bot writes to "
-                   "the variable light::bot()::warmed, control writes to the variable keys, "
-                   "draw_control writes to the variable marks, status writes to the variable "
-                   "lines, draw writes to the variable light::show::frames, sounds writes to the "
-                   "variable cues"});
+        .outside = "",
+        .harmless = "pass count writes to the thread-local variable light::counted, bot writes to "
+                    "the variable light::bot()::warmed, control writes to the variable keys, "
+                    "draw_control writes to the variable marks, status writes to the variable "
+                    "lines, draw writes to the variable light::show::frames, sounds writes to the "
+                    "variable cues"});
 }
 
 #if defined(__linux__) && defined(__x86_64__) && !LS_HAS_THREAD_SANITIZER
@@ -423,8 +505,9 @@ Test(rerun_process, files_that_are_written_are_named_with_what_writes_them)
     cr_assert_not_null(mkdtemp(folder));
     cr_assert_eq(setenv("SCRIBE_FOLDER", folder, 1), 0);
     fixture here = open_fixture(LS_TEST_PLUGIN_DIR "/scribe.so", 0, TIME_MAX_MS);
-    cr_expect_str_eq(run(&here, LS_NO_PASS)->files.bytes,
-                     "pass note writes to the file notes.log, bot writes to the file bot.log");
+    cr_expect_str_eq(run(&here, LS_NO_PASS)->harmless.bytes,
+                     "pass note writes to the file notes.log, bot writes to the variable file, bot "
+                     "writes to the file bot.log");
     close_fixture(&here);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);

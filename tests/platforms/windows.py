@@ -150,10 +150,14 @@ def play_on_linux():
 
 
 def play_on_windows():
-    """The same by a server and a bad network of Windows."""
+    """The same by a server, which keeps its key, and a bad network of Windows."""
     programs = BUILD / "bin"
-    return mixed_match.play({"windows": client()}, [wine(programs / "lockstep-server.exe")],
+    said = mixed_match.play({"windows": client()}, [wine(programs / "lockstep-server.exe")],
                             [wine(programs / "lockstep-netcond.exe")])
+    users = pathlib.Path(ENVIRONMENT["WINEPREFIX"]) / "drive_c" / "users"
+    if not list(users.glob("*/AppData/Local/lockstep/identity")):
+        raise Failed("the server has no identity among the files of its user")
+    return said
 
 
 def unpack(folder):

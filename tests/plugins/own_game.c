@@ -12,6 +12,9 @@
 #ifndef OWN_GAME
 #define OWN_GAME &game
 #endif
+#ifndef OWN_GAME_FORGETS /* it says that it names its writes, and does, or not */
+#define OWN_GAME_FORGETS 0
+#endif
 
 static void init(void *user, void *state, const lockstep_setup *setup)
 {
@@ -23,6 +26,9 @@ static void step(void *user, void *state, const lockstep_inputs *inputs)
 {
     (void)user;
     *(uint64_t *)state += inputs->slots[0].size > 0 ? inputs->slots[0].bytes[0] : 0;
+    if (inputs->size >= sizeof *inputs && inputs->wrote && !OWN_GAME_FORGETS) {
+        inputs->wrote(inputs->step, 0, sizeof(uint64_t));
+    }
 }
 
 static const lockstep_field fields[] = {{"sum", "", LOCKSTEP_U64, 1, 1, 0, 0}};
@@ -38,7 +44,8 @@ __attribute__((unused)) static const lockstep_game game = {.size = OWN_GAME_SIZE
                                                            .field_count = 1,
                                                            .init = init,
                                                            .step = step,
-                                                           .edges = edges};
+                                                           .edges = edges,
+                                                           .names_writes = 1};
 
 LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void);
 

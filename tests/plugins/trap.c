@@ -26,12 +26,13 @@ enum {
     TRAP_COIN,         /* likewise: on chance, after it went well for a while */
     TRAP_CRASH_IF_SET, /* in the tick, where the environment has LS_TEST_TRAP */
     TRAP_TOGGLE,       /* is no trap: the state depends on a static that every other call turns */
+    TRAP_BLINK,        /* likewise: for one tick on whether the process has loaded the plug-in */
 };
 
 #define BLOCKS 12
 
 static const ls_param params[] = {
-    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_TOGGLE),
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_BLINK),
     LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
     LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
                         0, 64)};
@@ -77,10 +78,13 @@ static int64_t trap_of(const ls_sim_config *config)
     return config->params[0];
 }
 
+static pid_t loaded_by;
+
 static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 {
     (void)why;
     (void)state;
+    loaded_by = loaded_by == 0 ? getpid() : loaded_by;
     if (trap_of(config) == TRAP_CRASH_IN_INIT) {
         crash();
     }
@@ -142,6 +146,10 @@ static void spring(const ls_step *step)
     int64_t trap = trap_of(step->config);
     if (trap == TRAP_PRINT) {
         printf("tick %u\n", step->inputs->tick);
+    }
+    if (trap == TRAP_BLINK) {
+        ((minimal_state *)step->state)->ships[1].fuel =
+            step->inputs->tick == step->config->params[1] && getpid() == loaded_by;
     }
     if (step->inputs->tick != step->config->params[1]) {
         return;

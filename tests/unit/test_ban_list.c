@@ -1,5 +1,7 @@
 #include "lockstep/server/service/ban_list.h"
 
+#include "lockstep/common/system/endpoint_text.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -17,14 +19,16 @@ static uint64_t ban(uint32_t kind, const char *what, uint64_t until_unix_s, cons
 /* How long somebody of this address is banned; 0: not. */
 static uint64_t left_s(const char *address, uint64_t now_unix_s)
 {
-    const ls_ban_subject who = {.address = address, .name = "ann"};
+    ls_endpoint endpoint;
+    uint64_t origin = ls_endpoint_read(address, &endpoint) ? ls_endpoint_origin(&endpoint) : 0;
+    const ls_ban_subject who = {.origin = origin, .name = "ann"};
     const ls_ban *found = ls_ban_list_find(&list, &who, now_unix_s);
     return found ? found->until_unix_s - now_unix_s : 0;
 }
 
 static bool is_name_banned(const char *name)
 {
-    const ls_ban_subject who = {.address = "", .name = name};
+    const ls_ban_subject who = {.name = name};
     return ls_ban_list_find(&list, &who, 1) != NULL;
 }
 
@@ -39,11 +43,23 @@ Test(ban_list, every_port_of_a_banned_host_is_banned_until_its_time_is_over)
 
 Test(ban_list, an_address_is_banned_however_it_is_written)
 {
-    static const char *const forms[] = {"2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:7000"};
-    for (uint32_t i = 0; i < 3; i++) {
+    static const char *const forms[] = {"2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:7000",
+                                        "2001:DB8::1", "2001:db8:0:0:0::1"};
+    for (uint32_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         cr_assert_eq(ban(LS_BAN_ADDRESS, forms[i], 10, ""), 1);
     }
     cr_assert_eq(left_s("[2001:db8::1]:9", 1), 9);
+    cr_assert_eq(ban(LS_BAN_ADDRESS, "::ffff:192.0.2.7", 10, ""), 2);
+    cr_assert_eq(left_s("192.0.2.7:9", 1), 9);
+}
+
+/* A host of IPv6 has as many addresses as it likes: what limits count as one is banned as one. */
+Test(ban_list, all_of_a_56_of_ipv6_are_banned_and_no_neighbour)
+{
+    ban(LS_BAN_ADDRESS, "2001:db8:0:12ff::1", 10, "");
+    cr_assert_eq(left_s("[2001:db8:0:1200:5:6:7:8]:9", 1), 9);
+    cr_assert_eq(left_s("[2001:db8:0:1300::1]:9", 1), 0);
+    cr_assert_eq(left_s("[2001:db8:0:11ff::1]:9", 1), 0);
 }
 
 Test(ban_list, the_longer_ban_of_a_host_counts_and_the_newer_reason)
@@ -57,7 +73,7 @@ Test(ban_list, the_longer_ban_of_a_host_counts_and_the_newer_reason)
 Test(ban_list, an_account_is_banned_wherever_it_comes_from)
 {
     ban(LS_BAN_ACCOUNT, "4711", 10, "");
-    ls_ban_subject who = {.address = "192.0.2.7:1", .name = "4711", .has_account = true};
+    ls_ban_subject who = {.origin = 4711, .name = "4711", .has_account = true};
     cr_assert_null(ls_ban_list_find(&list, &who, 1));
     who.account = 4711;
     cr_assert_not_null(ls_ban_list_find(&list, &who, 1));
@@ -95,9 +111,11 @@ Test(ban_list, what_is_nobody_is_refused)
         const char *what;
     } wrong[] = {{LS_BAN_ADDRESS, ""},      {LS_BAN_ADDRESS, "example.org"},
                  {LS_BAN_ADDRESS, ":7300"}, {LS_BAN_ADDRESS, "0:db8::1]:7"},
-                 {LS_BAN_ADDRESS, "[::1"},  {LS_BAN_ACCOUNT, "ann"},
-                 {LS_BAN_ACCOUNT, "-1"},    {LS_BAN_NAME, ""},
-                 {LS_BAN_NAME, "\x01\x02"}};
+                 {LS_BAN_ADDRESS, "[::1"},  {LS_BAN_ADDRESS, "dead.beef"},
+                 {LS_BAN_ADDRESS, "127.1"}, {LS_BAN_ADDRESS, "[192.0.2.7]"},
+                 {LS_BAN_ACCOUNT, "ann"},   {LS_BAN_ACCOUNT, "-1"},
+                 {LS_BAN_NAME, ""},         {LS_BAN_NAME, "\x01\x02"},
+                 {LS_BAN_KIND_COUNT, "Ann"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ls_ban made = {.number = 0};
         cr_assert_eq(ls_ban_set(&made, wrong[i].kind, wrong[i].what, &why), LS_BAD_ARGUMENT, "%s",

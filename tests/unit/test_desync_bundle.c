@@ -87,6 +87,23 @@ Test(desync_bundle, reads_as_it_was_written)
     ls_bundle_reading_close(reading);
 }
 
+/* Another thread makes the file of it while the match goes on. */
+Test(desync_bundle, a_draft_needs_nothing_more_of_the_match)
+{
+    ls_bundle_draft draft;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    cr_assert_eq(ls_bundle_draft_make(&made.bundle, ls_allocator_heap(), &draft), LS_OK);
+    diagnosed_match_run(&made.match, BAD_TICK + 60);
+    memset(&made.memory, 0x5a, sizeof made.memory);
+    memset(&made.bundle, 0x5a, sizeof made.bundle);
+    cr_assert_eq(ls_bundle_draft_pack(&draft, ls_allocator_heap(), &bytes, &size), LS_OK);
+    cr_assert_eq(size, made.size);
+    cr_expect_eq(memcmp(bytes, made.bytes, size), 0);
+    ls_release(ls_allocator_heap(), draft.bytes);
+    ls_release(ls_allocator_heap(), bytes);
+}
+
 Test(desync_bundle, what_differs_after_the_pass_reads_as_it_was_written)
 {
     ls_desync_bundle bundle = made.bundle;

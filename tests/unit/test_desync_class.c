@@ -130,7 +130,7 @@ Test(desync_class, a_value_that_no_flipped_bit_makes_and_a_write_outside_the_sta
 Test(desync_class, files_that_are_written_are_named_and_prove_no_class)
 {
     ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1,
-                                     .files = "pass move writes to the file moves.log"};
+                                     .harmless = "pass move writes to the file moves.log"};
     ls_desync_verdict verdict = classify_with(figures(S, S), figures(C, S), &known);
     expect(verdict, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_CLIENT);
     cr_expect(strstr(verdict.why.bytes, "; outside the state, pass move writes to the file"));

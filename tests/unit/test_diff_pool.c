@@ -1,8 +1,12 @@
+#define _DEFAULT_SOURCE /* mincore */
 #include "lockstep/server/investigation/diff_pool.h"
 
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 enum {
     TICKS = 400, /* more than the states that a window keeps whole */
@@ -108,3 +112,87 @@ Test(diff_pool, a_state_behind_a_pass_comes_from_the_rerun_and_is_another_than_t
     outcome.passes.state_hashes[1] ^= 1; /* it is not what the re-run told */
     cr_expect_eq(ls_diff_pool_claim(&pool, &subject, &outcome, &place), LS_NOT_FOUND);
 }
+
+/* ---- a large state ---- */
+
+#if defined(__linux__)
+
+enum {
+    LARGE_BYTES = 17 << 20,
+    PAGE_BYTES = 4096,
+};
+
+static size_t large_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return LARGE_BYTES;
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field all = {"cells", "", LS_FIELD_U8, LARGE_BYTES, 1, 0, 0};
+    return ls_fields_copy(&all, 1, out, capacity);
+}
+
+static ls_status large_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)state;
+    (void)why;
+    return LS_OK;
+}
+
+static void large_step(const ls_step *step)
+{
+    ((uint8_t *)step->state)[step->inputs->tick]++;
+}
+
+/* Whole pages of the state that is compared which the system has handed out. */
+static size_t resident_pages(void)
+{
+    static unsigned char is_resident[LARGE_BYTES / PAGE_BYTES];
+    uintptr_t start = (uintptr_t)pool.held[0].inspector.state + PAGE_BYTES - 1;
+    size_t pages = LARGE_BYTES / PAGE_BYTES - 1, count = 0;
+    start -= start % PAGE_BYTES;
+    cr_assert_eq(mincore((uint8_t *)0 + start, pages * PAGE_BYTES, is_resident), 0);
+    for (size_t page = 0; page < pages; page++) {
+        count += is_resident[page] & 1u;
+    }
+    return count;
+}
+
+Test(diff_pool, memory_for_a_large_state_is_taken_when_one_is_compared)
+{
+    static const ls_pass passes[] = {{"step", large_step}};
+    static const ls_simulation large = {.abi = LS_SIMULATION_ABI,
+                                        .size = sizeof(ls_simulation),
+                                        .version = 1,
+                                        .name = "large",
+                                        .summary = "a large state",
+                                        .default_tick_rate_hz = 60,
+                                        .default_players = 2,
+                                        .players_max = 2,
+                                        .input_bytes_max = 1,
+                                        .passes = passes,
+                                        .pass_count = 1,
+                                        .state_bytes = large_bytes,
+                                        .fields = large_fields,
+                                        .init = large_init};
+    close();
+    ls_sim_config config = ls_sim_config_default(&large);
+    diagnosed_match_open(&match, &large, &config);
+    diagnosed_match_run(&match, 3);
+    pool = (ls_diff_pool){0};
+    cr_assert_eq(
+        ls_diff_pool_init(&pool, match.server.instance, match.server.window, ls_allocator_heap()),
+        LS_OK);
+    cr_expect_leq(resident_pages(), 1);
+    ls_diff_place *place = NULL;
+    cr_assert_eq(claim_place(2, NULL, &place), LS_OK);
+    cr_expect_eq(resident_pages(), LARGE_BYTES / PAGE_BYTES - 1);
+    cr_expect_eq(place->held->inspector.state[1], 1);
+    cr_expect_eq(place->held->inspector.state[2], 0);
+}
+
+#endif

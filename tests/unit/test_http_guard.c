@@ -89,6 +89,20 @@ Test(http_guard, many_addresses_take_the_place_of_those_that_were_not_there_for_
     cr_assert(!ls_http_guard_count(&guard, &hostile, 100 * SECOND));
 }
 
+Test(http_guard, addresses_of_one_56_of_ipv6_share_their_wrong_tokens)
+{
+    ls_http_guard guard = {.count = 0};
+    ls_endpoint from = {.address = {0x20, 1, 0x0d, 0xb8, 0, 1, 2}};
+    for (uint8_t i = 0; i < 10; i++) {
+        from.address[7] = i;
+        from.address[15] = i;
+        cr_assert(ls_http_guard_count(&guard, &from, SECOND));
+    }
+    cr_assert_not(ls_http_guard_count(&guard, &from, SECOND));
+    from.address[6]++;
+    cr_assert(ls_http_guard_count(&guard, &from, SECOND), "its neighbour");
+}
+
 Test(http_guard, a_line_a_minute_says_how_many_there_were)
 {
     ls_log log = {.level = LS_LOG_INFO, .write = count_line};

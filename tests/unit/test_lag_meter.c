@@ -166,7 +166,8 @@ Test(lag_meter, an_input_that_came_later_than_it_was_made_too_late_is_its_ways, 
         uint32_t lost;
         uint32_t latest_ms;
         uint32_t made;
-    } rows[] = {{4, 0, 4, 1}, {5, 0, 4, 0}, {0, 1, 9, 0}, {0, 1, 10, 1}, {60, 3, 60, 1}};
+    } rows[] = {{4, 0, 4, 1},   {5, 0, 4, 0},   {0, 1, 8, 0},      {0, 1, 10, 1},
+                {60, 3, 60, 1}, {60, 0, 50, 0}, {1632, 0, 1600, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint32_t made = total().late_made;
         count(1, (ls_lag_tick){.is_late = true});

@@ -146,6 +146,38 @@ Test(plugin_loader, a_game_of_the_one_header_is_played_as_a_simulation)
     }
 }
 
+/* Whether what such a game writes is found to be unnamed, once it is trusted. */
+static bool is_found_unnamed(const char *file)
+{
+    ls_loaded_simulation loaded = load(file);
+    ls_sim_config config = ls_sim_config_default(loaded.simulation);
+    ls_sim_instance *instance = NULL;
+    ls_text why = {""};
+    cr_assert_eq(
+        ls_sim_instance_create(loaded.simulation, &config, ls_allocator_heap(), &instance, &why),
+        LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_sim_instance_trust_writes(instance), LS_OK);
+    const uint8_t keys[] = {3};
+    const ls_slot_input slot = {.bytes = keys, .size = 1};
+    for (ls_tick tick = 0; tick < 2 * config.tick_rate_hz; tick++) {
+        ls_sim_instance_hash(instance);
+        ls_sim_instance_step(instance, &(ls_tick_inputs){tick, 1, &slot});
+    }
+    ls_sim_instance_hash(instance);
+    bool is_found = ls_sim_instance_unnamed_write(instance, &why);
+    cr_expect_eq(ls_sim_instance_whole_ticks(instance) > 1, loaded.simulation->names_writes != 0);
+    ls_sim_instance_destroy(instance);
+    ls_simulation_unload(&loaded);
+    return is_found;
+}
+
+Test(plugin_loader, a_game_of_the_one_header_names_what_it_writes)
+{
+    cr_expect_not(is_found_unnamed(PLUGIN("own_game")));
+    cr_expect(is_found_unnamed(PLUGIN("own_game_forgetting")));
+    cr_expect_not(is_found_unnamed(PLUGIN("own_game_nameless_writes")), "it is not trusted");
+}
+
 Test(plugin_loader, a_game_that_is_none_is_refused)
 {
     expect_refused(PLUGIN("own_game_none"), LS_PLUGIN, "cannot be used: there is no game");

@@ -18,6 +18,8 @@ static ls_relay_packet packet_of(ls_relay_kind kind)
     memset(packet.tag, 0xa6, sizeof packet.tag);
     packet.time_ms = UINT64_C(0x0102030405060708);
     packet.counter = UINT64_C(0x2122232425262728);
+    packet.challenge = UINT64_C(0x3132333435363738);
+    packet.place = 0x41424344;
     memcpy(packet.name, "K7QM", sizeof packet.name);
     packet.host = ls_endpoint_from_ipv4(0x01020304, 0x5152);
     packet.player = ls_endpoint_from_ipv4(0x05060708, 0x6162);
@@ -57,6 +59,10 @@ static const layout LAYOUTS[] = {
     {LS_RELAY_PROVE, 96, {{1, 0xa4}, {32, 0xa4}, {33, 0}, {95, 0}}},
     {LS_RELAY_PROVEN, 96, {{1, 0xa4}, {33, 0xa3}, {65, 0xa6}, {81, 0}}},
     {LS_RELAY_WAY, 10, {{1, 0x88}, {9, 1}}},
+    {LS_RELAY_LISTED, 42, {{1, 1}, {2, 0x88}, {10, 0x28}, {18, 0x38}, {26, 0xa6}, {41, 0xa6}}},
+    {LS_RELAY_LOOK,
+     128,
+     {{1, 'L'}, {5, 0xa1}, {21, 8}, {29, 0xa2}, {45, 0x44}, {48, 0x41}, {49, 0}}},
 };
 
 enum {
@@ -79,7 +85,8 @@ Test(relay_packet, every_kind_has_the_layout_of_the_page)
                          "kind %x, byte %zu", expected->kind, expected->probes[p].at);
         }
     }
-    cr_assert_eq(LAYOUT_COUNT + 1, LS_RELAY_KIND_END - LS_RELAY_ASK, "CARRY alone is not there");
+    cr_assert_eq(LAYOUT_COUNT + 3, LS_RELAY_KIND_END - LS_RELAY_ASK,
+                 "CARRY, LIST and GAMES alone are not there");
 }
 
 Test(relay_packet, what_is_read_is_written_again_and_other_sizes_are_dropped)
@@ -111,7 +118,8 @@ Test(relay_packet, bytes_that_have_to_be_something_else_are_dropped)
         {LS_RELAY_REGISTERED, 1, 3}, {LS_RELAY_REGISTERED, 12, 'O'}, {LS_RELAY_REGISTERED, 39, 1},
         {LS_RELAY_JOIN, 45, '1'},    {LS_RELAY_JOIN, 46, 'k'},       {LS_RELAY_JOINED, 1, 3},
         {LS_RELAY_PUNCH, 9, 2},      {LS_RELAY_PROVE, 33, 1},        {LS_RELAY_PROVEN, 95, 1},
-        {LS_RELAY_WAY, 9, 2},
+        {LS_RELAY_WAY, 9, 2},        {LS_RELAY_LISTED, 1, 3},        {LS_RELAY_LOOK, 4, '2'},
+        {LS_RELAY_LOOK, 49, 1},
     };
     for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
         const ls_relay_packet packet = packet_of(altered[i].kind);
@@ -147,7 +155,7 @@ Test(relay_packet, sealed_datagrams_are_none_of_these)
 {
     for (uint32_t first = 0; first < 256; first++) {
         uint8_t byte = BYTE(first);
-        cr_assert_eq(ls_relay_is_meant(&byte, 1), first >= 0x60 && first <= 0x6f);
+        cr_assert_eq(ls_relay_is_meant(&byte, 1), first >= 0x60 && first <= 0x73);
     }
     cr_assert_not(ls_relay_is_meant(NULL, 0));
 }
@@ -156,8 +164,9 @@ Test(relay_packet, sealed_datagrams_are_none_of_these)
 Test(relay_packet, a_tag_holds_for_its_key_and_every_bit_before_it)
 {
     static const ls_relay_kind signed_kinds[] = {LS_RELAY_REGISTER, LS_RELAY_REGISTERED,
-                                                 LS_RELAY_KEEP, LS_RELAY_KEPT, LS_RELAY_OPEN};
-    static const size_t ends[] = {109, 56, 33, 33, 43};
+                                                 LS_RELAY_KEEP,     LS_RELAY_KEPT,
+                                                 LS_RELAY_OPEN,     LS_RELAY_LISTED};
+    static const size_t ends[] = {109, 56, 33, 33, 43, 42};
     uint8_t key[LS_CIPHER_KEY_BYTES] = {1};
     uint8_t other[LS_CIPHER_KEY_BYTES] = {2};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

@@ -260,7 +260,8 @@ Test(sealed_workers, client_waits_for_its_worker_when_that_has_no_match)
     ls_sealed_client_start(client, NOW);
     ls_sealed_received received;
     sealed_datagram denied = attempt(0, &received);
-    cr_assert_eq(received.denial, LS_DENIAL_FULL);
+    cr_assert_eq(received.denial, LS_DENIAL_NO_SEAT);
+    cr_assert_eq(denied.bytes[REASON_AT], 1);
     sealed_to_client(client, denied, NOW);
     cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_FULL);
     worker_has_match = true;
@@ -383,7 +384,7 @@ Test(sealed_workers, client_that_knows_of_no_workers_is_told_that_there_is_no_pl
     sealed_datagram confirm = sealed_pop(client, NOW);
     cr_assert_eq(confirm.bytes[confirm.size - 1], 0);
     sealed_to_client(client, to_workers(confirm, &received), NOW);
-    cr_assert_eq(received.denial, LS_DENIAL_FULL);
+    cr_assert_eq(received.denial, LS_DENIAL_NO_SEAT, "places are not all taken");
     cr_assert_eq(received.rejection, LS_SEALED_REJECT_LIMITED);
     cr_assert_eq(ls_sealed_client_refusal(client), LS_SEALED_REFUSAL_FULL);
     chosen[0] = 0;

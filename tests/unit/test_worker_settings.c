@@ -18,6 +18,8 @@ static const ls_worker_settings closed = {
                   .token_key_path = "key",
                   .token_servers = "a:1,[::1]:2",
                   .token_protocol_id = UINT64_C(0xfedcba9876543210)},
+    .relay = "play.example",
+    .public_name = "Friday",
     .bundle_mib_max = 7,
     .journal_dir = "journals",
     .files = {.folders = "/srv/a\n/srv/b\n", .named = "map=/m\n", .code = ""},
@@ -45,6 +47,10 @@ Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
     cr_expect_str_eq(read.admission.token_key_path, "key");
     cr_expect_str_eq(read.admission.token_servers, closed.admission.token_servers);
     cr_expect_eq(read.admission.token_protocol_id, closed.admission.token_protocol_id);
+    cr_expect_str_eq(read.relay, "play.example");
+    cr_expect_null(read.relay_key);
+    cr_expect_str_eq(read.public_name, "Friday");
+    cr_expect_null(read.region);
     cr_expect_null(read.bundle_dir);
     cr_expect_eq(read.bundle_mib_max, 7);
     cr_expect_str_eq(read.journal_dir, "journals");
@@ -75,7 +81,7 @@ Test(worker_settings, line_that_lacks_a_member_is_refused)
         cr_expect_null(texts);
         members++;
     }
-    cr_expect_eq(members, 24);
+    cr_expect_eq(members, 26);
     ls_json_destroy(whole);
     ls_json_release_line(line);
 }

@@ -145,6 +145,10 @@ typedef struct lockstep_inputs {
     const lockstep_setup *setup;
     const lockstep_slot *slots; /* setup->players of them */
     uint32_t tick;              /* from 0 */
+    /* Of a game with names_writes, where `size` reaches here and it is not NULL: to be called as
+     * wrote(step, offset, bytes) for every piece of the state that this step writes to. */
+    void (*wrote)(const void *step, size_t offset, size_t bytes);
+    const void *step;
 } lockstep_inputs;
 
 /* A game is a state without pointers and a step that depends on the state and the inputs alone: no
@@ -173,6 +177,10 @@ typedef struct lockstep_game {
      * tick. A bit of no mask, as of a stick or a number, stays as it was. */
     const uint8_t *edges;
     const uint8_t *buttons;
+    /* 1: its step names all that it writes (lockstep_inputs.wrote), and a host with "trust-writes"
+     * on hashes only that, and all bytes once a second. For states of MiB of which little changes.
+     */
+    uint32_t names_writes;
 } lockstep_game;
 
 /* ---- every handle ---- */

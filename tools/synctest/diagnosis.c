@@ -136,6 +136,10 @@ static const cause faults[SYNCTEST_FAULT_COUNT] = {
     [SYNCTEST_FAULT_NAN] = {"not a number",
                             "the state holds a value that is not a number (NaN: 0/0, the root of a "
                             "negative number); which bits it has is each processor's own choice"},
+    [SYNCTEST_FAULT_UNNAMED] =
+        {"unnamed write", "the simulation says that it names what its passes write (names_writes), "
+                          "and this changes in a piece of the state that no pass of the step "
+                          "named: call ls_step_wrote for it"},
     [SYNCTEST_FAULT_ROUNDING] =
         {"rounding mode", "a pass leaves another floating-point rounding mode than it found, "
                           "itself or by a library that it calls: set it back"},

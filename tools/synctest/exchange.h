@@ -107,6 +107,7 @@ typedef enum synctest_fault {
     SYNCTEST_FAULT_WRITE,      /* a function that may only read writes to the state */
     SYNCTEST_FAULT_PADDING,    /* padding is not zero */
     SYNCTEST_FAULT_NAN,        /* the state holds a value that is not a number */
+    SYNCTEST_FAULT_UNNAMED,    /* a pass changes what no pass names (ls_step_wrote) */
     SYNCTEST_FAULT_ROUNDING,   /* a pass leaves another rounding mode than it found */
     SYNCTEST_FAULT_SAVE,       /* the simulation's own save or load fails */
     SYNCTEST_FAULT_ROUND_TRIP, /* what was saved and loaded is not what it was */

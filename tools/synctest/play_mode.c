@@ -3,8 +3,8 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/common/system/mapped_file.h"
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/random_inputs.h"
@@ -375,6 +375,59 @@ static bool find_no_fault(synctest_player *player, const ls_sim_instance *instan
     return true;
 }
 
+static bool follow_names(synctest_player *player, const ls_sim_instance *instance)
+{
+    size_t bytes = ls_sim_instance_state_bytes(instance);
+    size_t count = (bytes + LS_WRITE_CHUNK_BYTES - 1) / LS_WRITE_CHUNK_BYTES;
+    if (!player->simulation.names_writes) {
+        return true;
+    }
+    player->named.chunks = ls_allocate(&player->memory.allocator, count);
+    player->named.count = player->named.chunks ? count : 0;
+    return player->named.chunks ||
+           synctest_player_fail(player, LS_NO_MEMORY, "no memory for names");
+}
+
+/* Whether a pass changed bytes of a piece that none of this step has named, and where. */
+static bool is_changed_unnamed(const synctest_player *player, const uint8_t *before,
+                               const uint8_t *after, size_t *offset)
+{
+    size_t bytes = player->trace.state_bytes;
+    for (size_t i = 0; i < player->named.count; i++) {
+        size_t at = i * LS_WRITE_CHUNK_BYTES;
+        size_t end = LS_MIN(at + LS_WRITE_CHUNK_BYTES, bytes);
+        if (!player->named.chunks[i] && memcmp(before + at, after + at, end - at) != 0) {
+            while (before[at] == after[at]) {
+                at++;
+            }
+            *offset = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A pass may name what another one writes: the whole step is looked at, pass by pass. */
+static bool find_no_unnamed(synctest_player *player, const ls_sim_instance *instance)
+{
+    synctest_outcome *outcome = &player->exchange->outcome;
+    size_t offset = 0;
+    for (uint32_t i = 1; player->named.count > 0 && i < player->trace.places; i++) {
+        const uint8_t *before = synctest_trace_state(&player->trace, i - 1);
+        const uint8_t *after = synctest_trace_state(&player->trace, i);
+        if (is_changed_unnamed(player, before, after, &offset)) {
+            ls_schema_place place = ls_schema_at(ls_sim_instance_schema(instance), offset);
+            synctest_player_fault(player, SYNCTEST_FAULT_UNNAMED,
+                                  ls_sim_instance_tick(instance) - 1,
+                                  player->simulation.passes[i - 1].name);
+            ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
+            ls_schema_place_value(&place, after, outcome->found, sizeof outcome->found);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool find_no_mode_changed(synctest_player *player, const ls_sim_instance *instance)
 {
     if (player->mode_changer) {
@@ -387,14 +440,15 @@ static bool find_no_mode_changed(synctest_player *player, const ls_sim_instance 
 static bool play_checked(synctest_player *player)
 {
     ls_sim_instance *instance = synctest_player_start_compared(player);
-    if (!instance) {
+    if (!instance || !follow_names(player, instance)) {
         return false;
     }
-    ls_plugin_statics_begin(&player->statics, player->exchange->match.sim,
+    const ls_pass *pass = ls_sim_instance_simulation(instance)->passes;
+    ls_plugin_statics_begin(&player->statics, (const void *)(uintptr_t)pass->run, false,
                             &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->ticks) {
         if (!synctest_player_advance(player, instance) || !find_no_fault(player, instance) ||
-            !find_no_mode_changed(player, instance)) {
+            !find_no_unnamed(player, instance) || !find_no_mode_changed(player, instance)) {
             return false;
         }
     }

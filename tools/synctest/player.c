@@ -302,6 +302,9 @@ static void before_step(synctest_player *player, const ls_step *step)
     if (player->is_traced) {
         synctest_trace_set(&player->trace, 0, hash_of_state(player, step->state), step->state);
     }
+    if (player->named.count > 0) {
+        memset(player->named.chunks, 0, player->named.count);
+    }
     player->outer_mode = synctest_float_mode_now();
     if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
         synctest_float_mode_set(synctest_float_mode_moved(step->inputs->tick));
@@ -357,7 +360,9 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
     synctest_float_mode kept = synctest_float_mode_now();
     uint64_t noise = noise_of(player, SYNCTEST_CHANGES_STACK, tick, index);
-    synctest_surroundings_run_on_stack(noise, call_pass, &(pass_call){pass, step, noise});
+    ls_step told = *step;
+    told.written = player->named.count > 0 ? &player->named : NULL;
+    synctest_surroundings_run_on_stack(noise, call_pass, &(pass_call){pass, &told, noise});
     if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
         player->mode_changer = pass;
     }

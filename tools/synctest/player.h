@@ -27,9 +27,10 @@ typedef struct synctest_player {
     synctest_tape tape;
     uint32_t ticks; /* that are played: of a repetition, up to the bad one */
     synctest_trace trace;
-    bool is_traced;                 /* the step that runs is written to the trace */
-    ls_plugin_statics statics;      /* watched once begun */
-    const ls_pass *mode_changer;    /* the first pass that left another rounding mode, or NULL */
+    bool is_traced;              /* the step that runs is written to the trace */
+    ls_plugin_statics statics;   /* watched once begun */
+    ls_written named;            /* by the passes of this step, where the simulation names writes */
+    const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
     synctest_float_mode outer_mode; /* the host's, while a step runs with another one */
     ls_slot_input slots[LS_PLAYERS_MAX];
     synctest_laid_inputs laid_inputs; /* where steps read them */

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/program/html.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/output.h"
 
 #include <inttypes.h>

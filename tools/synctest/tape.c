@@ -1,8 +1,8 @@
 #include "lockstep/tools/synctest/tape.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/system/mapped_file.h"
-#include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/memory.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,12 +5,10 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
-#include "lockstep/common/system/crash_signal.h"
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/mapped_file.h"
-#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
@@ -532,12 +530,15 @@ static bool make_runs(copy_task task)
     return failure.bytes[0] == '\0' && ls_rerun_helper_write(&result, sizeof result);
 }
 
+static bool send_writes(const ls_rerun_writes *writes)
+{
+    return ls_rerun_helper_write(writes, sizeof *writes);
+}
+
 static bool watch_writes(void)
 {
     const ls_replay_stretch stretch = copied_stretch();
-    ls_rerun_writes writes;
-    return ls_rerun_writes_find(here.simulation, &here.order.match, &stretch, &writes) &&
-           ls_rerun_helper_write(&writes, sizeof writes);
+    return ls_rerun_writes_find(here.simulation, &here.order.match, &stretch, send_writes);
 }
 
 static int run_copy(const void *user, int channel)
@@ -589,8 +590,8 @@ static bool ask_image(const image_process *image, uint8_t task, void *out, size_
            ls_socket_receive_all(image->channel, out, size, wait_ms) == LS_OK;
 }
 
-/* Nothing in the process made a difference: what differs then between two of them is what each has
- * of its own, such as its id. */
+/* Nothing in the process made a difference: what differs then between two of them at the end is
+ * what each has of its own, such as its id. */
 static bool is_one_result(const copy_result *result)
 {
     const ls_rerun_figures *figures = &result->figures;
@@ -628,7 +629,7 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
         is_own = is_own && is_one_result(&result);
         other = is_same ? other : result.figures.fresh;
     }
-    if (others > 0 && is_own) {
+    if (others > 0 && is_own && other != figures->fresh) {
         figures->apart = other;
         figures->known |= LS_RERUN_APART;
     } else if (others > 0) {
@@ -665,11 +666,17 @@ static bool is_worth_repeating(const ls_rerun_figures *figures)
            figures->fresh != figures->live || ls_rerun_repeats_of(here.rerun)->other != 0;
 }
 
+/* They come twice: the second time with what each of them changes, if that does no harm. */
 static void name_writes(const image_process *image, ls_rerun_outcome *outcome)
 {
     ls_rerun_writes writes;
-    if (ask_image(image, COPY_WATCHED, &writes, sizeof writes)) {
-        ls_rerun_writes_name(&writes, here.simulation, &here.order.match, outcome);
+    bool is_there = ask_image(image, COPY_WATCHED, &writes, sizeof writes);
+    for (uint32_t i = 0; i < 2 && is_there; i++) {
+        const int cut = LS_TEXT_BYTES_MAX - 1; /* the plug-in may have written over it */
+        ls_text_set(&outcome->outside, "%.*s", cut, writes.outside.bytes);
+        ls_text_set(&outcome->harmless, "%.*s", cut, writes.harmless.bytes);
+        is_there = i == 0 && ls_socket_receive_all(image->channel, &writes, sizeof writes,
+                                                   left_ms()) == LS_OK;
     }
 }
 

@@ -1,14 +1,21 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 
-#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/system/file_writes.h"
 #include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/memory.h"
 
 #include <string.h>
 
 enum {
-    SHAPES_MAX = 4096
+    SHAPES_MAX = 4096,
+    VARIABLES_MAX = 8, /* that are named, and files */
+    NOTES_MAX = 64,    /* of one look: an array has many that are one variable */
+    PROOFS = 2,        /* a race is no proof */
 };
+
+/* The time that all runs with variables set back may take. */
+#define PROOF_NS_MAX (UINT64_C(500) * 1000 * 1000)
 
 /* Places that write: passes by their numbers, and functions that may only read. */
 enum {
@@ -25,75 +32,140 @@ enum {
 static const char *const readers[] = {"hash", "save",         "bot",    "control",
                                       "draw", "draw_control", "sounds", "status"};
 
+typedef struct written {
+    uint32_t place;              /* a pass by its number, or one of the functions */
+    ls_plugin_variable variable; /* or a file, whose size is 0 */
+    bool matters;                /* set back, it changes the result */
+} written;
+
+/* Not a static: it would be among those that are watched where the simulation is linked into the
+ * program. */
 typedef struct watched_run {
+    const ls_simulation *simulation;
+    const ls_replay_stretch *stretch;
+    ls_sim_instance *instance;
     ls_plugin_statics statics;
-    ls_rerun_writes writes;
+    bool is_watching;
+    uint32_t count;
+    written list[VARIABLES_MAX];
     ls_draw_shape *shapes;
+    ls_status_line lines[LS_PLAYERS_MAX + 8];
+    ls_sound sounds[LS_SOUNDS_MAX];
+    uint8_t input[LS_INPUT_BYTES_MAX];
+    uint8_t controls[LS_CONTROL_MEMORY_BYTES];
     uint8_t *room; /* for the state before, or for what an engine saves */
     size_t room_bytes;
 } watched_run;
 
-static bool is_noted(const ls_rerun_writes *writes, uint64_t address, uint32_t place)
+/* ---- notes ---- */
+
+static ls_plugin_symbol_reader *read_symbol; /* NULL: none */
+
+void ls_rerun_writes_read_symbols_by(ls_plugin_symbol_reader *reader)
 {
-    for (uint32_t i = 0; i < writes->count; i++) {
-        if (writes->list[i].file[0] == '\0' && writes->list[i].address / 8 == address / 8 &&
-            writes->list[i].place == place) {
+    read_symbol = reader;
+}
+
+static bool is_file(const written *one)
+{
+    return one->variable.size == 0;
+}
+
+static void add(watched_run *watched, const written *one)
+{
+    for (uint32_t i = 0; i < watched->count; i++) {
+        const written *known = &watched->list[i];
+        bool is_same = is_file(one)
+                           ? is_file(known) && strcmp(one->variable.name, known->variable.name) == 0
+                           : one->place == known->place &&
+                                 one->variable.address == known->variable.address &&
+                                 one->variable.size == known->variable.size;
+        if (is_same) {
+            return;
+        }
+    }
+    if (watched->count < VARIABLES_MAX) {
+        watched->list[watched->count++] = *one;
+    }
+}
+
+/* Memory of the program without a name is the linker's: the program has the names of its own. */
+static void note_variable(watched_run *watched, uint64_t address, uint32_t place)
+{
+    written one = {.place = place};
+    const char *path = ls_plugin_statics_path(&watched->statics, address);
+    if (!ls_plugin_statics_variable(path, address, read_symbol, &one.variable)) {
+        one.variable = (ls_plugin_variable){"without a name", address / 8 * 8, 8};
+        if (strcmp(path, LS_PLUGIN_STATICS_PROGRAM) == 0) {
+            return;
+        }
+    }
+    add(watched, &one);
+}
+
+static bool is_known(const watched_run *watched, uint64_t address, uint32_t place)
+{
+    for (uint32_t i = 0; i < watched->count; i++) {
+        const written *known = &watched->list[i];
+        if (place == known->place && address - known->variable.address < known->variable.size) {
             return true;
         }
     }
     return false;
 }
 
-static void note_file(ls_rerun_writes *writes, uint32_t place)
+/* The program that the simulation may be linked into writes as well: that is not noted. */
+static void look_away(watched_run *watched)
 {
-    char file[LS_NAME_BYTES_MAX];
-    bool is_new = ls_file_writes_next(file, sizeof file) && writes->count < LS_RERUN_WRITES_MAX;
-    for (uint32_t i = 0; i < writes->count && is_new; i++) {
-        is_new = strcmp(writes->list[i].file, file) != 0;
-    }
-    if (is_new) {
-        ls_name_copy(writes->list[writes->count].file, sizeof file, file);
-        writes->list[writes->count++].place = place;
+    if (watched->is_watching) {
+        (void)ls_plugin_statics_changes(&watched->statics, NULL, 0);
     }
 }
 
 static void note_writes(watched_run *watched, uint32_t place)
 {
-    uint64_t addresses[LS_RERUN_WRITES_MAX];
-    ls_rerun_writes *writes = &watched->writes;
-    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, LS_RERUN_WRITES_MAX);
-    for (uint32_t i = 0; i < count && writes->count < LS_RERUN_WRITES_MAX; i++) {
-        if (!is_noted(writes, addresses[i], place)) {
-            writes->list[writes->count].address = addresses[i];
-            writes->list[writes->count++].place = place;
+    uint64_t addresses[NOTES_MAX];
+    if (!watched->is_watching) {
+        return;
+    }
+    uint32_t count = ls_plugin_statics_changes(&watched->statics, addresses, NOTES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_known(watched, addresses[i], place)) {
+            note_variable(watched, addresses[i], place);
         }
     }
-    note_file(writes, place);
+    written file = {.place = place};
+    if (ls_file_writes_next(file.variable.name, sizeof file.variable.name)) {
+        add(watched, &file);
+    }
+    look_away(watched);
 }
+
+/* ---- a run ---- */
 
 static void run_watched_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
+    look_away(user);
     pass->run(step);
     note_writes(user, index);
 }
 
-static void call_as_a_player(watched_run *watched, const ls_sim_instance *instance, uint32_t slot)
+static void call_as_a_player(watched_run *watched, uint32_t slot)
 {
-    static ls_status_line lines[LS_PLAYERS_MAX + 8];
-    static uint8_t bytes[LS_INPUT_BYTES_MAX], memory[LS_CONTROL_MEMORY_BYTES];
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_instance *instance = watched->instance;
+    const ls_simulation *simulation = watched->simulation;
     const ls_sim_config *config = ls_sim_instance_config(instance);
     const void *state = ls_sim_instance_view(instance);
     ls_rng rng = ls_rng_make(ls_sim_instance_tick(instance), slot);
     uint32_t pressed = (uint32_t)ls_rng_next(&rng);
-    const ls_controls controls = {.held = pressed, .pressed = pressed, .memory = memory};
+    const ls_controls controls = {.held = pressed, .pressed = pressed, .memory = watched->controls};
     ls_draw_list list = {.shapes = watched->shapes, .capacity = SHAPES_MAX};
     if (simulation->bot) {
-        (void)simulation->bot(config, state, slot, &rng, bytes);
+        (void)simulation->bot(config, state, slot, &rng, watched->input);
         note_writes(watched, BY_BOT);
     }
     if (simulation->control) {
-        (void)simulation->control(config, state, slot, &controls, bytes);
+        (void)simulation->control(config, state, slot, &controls, watched->input);
         note_writes(watched, BY_CONTROL);
     }
     if (simulation->draw_control) {
@@ -101,7 +173,7 @@ static void call_as_a_player(watched_run *watched, const ls_sim_instance *instan
         note_writes(watched, BY_DRAW_CONTROL);
     }
     if (simulation->status) {
-        ls_status_list status = {.lines = lines, .capacity = config->players + 8};
+        ls_status_list status = {.lines = watched->lines, .capacity = config->players + 8};
         simulation->status(config, state, slot, &status);
         note_writes(watched, BY_STATUS);
     }
@@ -109,15 +181,16 @@ static void call_as_a_player(watched_run *watched, const ls_sim_instance *instan
 
 /* As programs that play and show the match call them behind each tick: a picture lies between two
  * states. */
-static void call_readers(watched_run *watched, const ls_sim_instance *instance)
+static void call_readers(watched_run *watched)
 {
-    static ls_sound sounds[LS_SOUNDS_MAX];
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_sim_instance *instance = watched->instance;
+    const ls_simulation *simulation = watched->simulation;
     const ls_sim_config *config = ls_sim_instance_config(instance);
     const void *state = ls_sim_instance_view(instance);
     const void *previous = simulation->hash ? state : watched->room;
     ls_draw_list list = {.shapes = watched->shapes, .capacity = SHAPES_MAX};
-    ls_sound_list heard = {.sounds = sounds, .capacity = LS_SOUNDS_MAX};
+    ls_sound_list heard = {.sounds = watched->sounds, .capacity = LS_SOUNDS_MAX};
+    look_away(watched);
     if (simulation->hash) {
         (void)simulation->hash(config, state);
         note_writes(watched, BY_HASH);
@@ -127,7 +200,7 @@ static void call_readers(watched_run *watched, const ls_sim_instance *instance)
         note_writes(watched, BY_SAVE);
     }
     for (uint32_t slot = 0; slot < config->players; slot++) {
-        call_as_a_player(watched, instance, slot);
+        call_as_a_player(watched, slot);
     }
     if (simulation->draw) {
         simulation->draw(config, previous, state, LS_FIXED_ONE / 2, &list);
@@ -139,84 +212,144 @@ static void call_readers(watched_run *watched, const ls_sim_instance *instance)
     }
 }
 
-static bool open_run(watched_run *watched, const ls_simulation *simulation,
-                     const ls_sim_config *config, ls_sim_instance **out)
+static bool open_run(watched_run *watched, const ls_sim_config *config)
 {
     const ls_allocator *allocator = ls_allocator_large();
-    if (ls_sim_instance_create(simulation, config, allocator, out, NULL) != LS_OK) {
+    if (ls_sim_instance_create(watched->simulation, config, allocator, &watched->instance, NULL) !=
+        LS_OK) {
         return false;
     }
-    watched->room_bytes =
-        LS_MAX(ls_sim_instance_state_bytes(*out), ls_sim_instance_image_bytes(*out));
+    watched->room_bytes = LS_MAX(ls_sim_instance_state_bytes(watched->instance),
+                                 ls_sim_instance_image_bytes(watched->instance));
     watched->room = ls_allocate(allocator, watched->room_bytes);
     watched->shapes = ls_allocate_array(allocator, SHAPES_MAX, sizeof *watched->shapes);
     return watched->room && watched->shapes;
 }
 
-bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
-                          const ls_replay_stretch *stretch, ls_rerun_writes *out)
+/* Sets all variables back but `left`. */
+static void reset(const watched_run *watched, const written *left)
 {
-    static watched_run watched;
-    const ls_step_watch passes = {run_watched_pass, &watched};
+    for (uint32_t i = 0; i < watched->count; i++) {
+        const ls_plugin_variable *variable = &watched->list[i].variable;
+        if (!left || variable->address != left->variable.address) {
+            ls_plugin_statics_reset(&watched->statics, variable->address, variable->size);
+        }
+    }
+}
+
+/* The stretch, with all variables set back before each tick, but `left`. Zero: it cannot be run. */
+static uint64_t run_stretch(watched_run *watched, const written *left, bool calls_readers)
+{
+    const ls_step_watch passes = {run_watched_pass, watched};
+    ls_sim_instance *instance = watched->instance;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    ls_sim_instance *instance = NULL;
-    if (!open_run(&watched, simulation, &match->config, &instance) ||
-        ls_replay_stretch_load(stretch, instance) != LS_OK) {
-        return false;
+    if (ls_replay_stretch_load(watched->stretch, instance) != LS_OK) {
+        return 0;
     }
-    ls_file_writes_refuse();
-    ls_plugin_statics_begin(&watched.statics, match->simulation, ls_allocator_heap());
-    while (ls_sim_instance_tick(instance) < stretch->last &&
-           ls_replay_stretch_inputs(stretch, instance, slots, &inputs) == LS_OK) {
-        if (!simulation->hash) {
-            memcpy(watched.room, ls_sim_instance_view(instance),
+    while (ls_sim_instance_tick(instance) < watched->stretch->last &&
+           ls_replay_stretch_inputs(watched->stretch, instance, slots, &inputs) == LS_OK) {
+        if (calls_readers && !watched->simulation->hash) {
+            memcpy(watched->room, ls_sim_instance_view(instance),
                    ls_sim_instance_state_bytes(instance));
         }
+        if (!watched->is_watching) {
+            reset(watched, left);
+        }
         ls_sim_instance_step_watched(instance, &inputs, &passes);
-        call_readers(&watched, instance);
+        if (calls_readers) {
+            call_readers(watched);
+        }
     }
-    *out = watched.writes;
+    return ls_sim_instance_hash(instance);
+}
+
+/* ---- what matters ---- */
+
+/* Whether a run gives another result with it: it goes on from one run to the next, so that a cache
+ * is warm in the second one. */
+static bool changes(watched_run *watched, const written *left, uint64_t base)
+{
+    bool is_reader = left->place >= BY_HASH;
+    uint64_t cold = run_stretch(watched, left, is_reader);
+    return run_stretch(watched, left, is_reader) != base || cold != base;
+}
+
+/* A run with everything set back lies between any two: where those differ, so does chance, or
+ * something that is not on the list, and nothing is proved. */
+static bool prove(watched_run *watched, written *one, uint64_t base)
+{
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < PROOFS; i++) {
+        others += changes(watched, one, base);
+        if (run_stretch(watched, NULL, false) != base) {
+            return false;
+        }
+    }
+    one->matters = others == PROOFS;
     return true;
 }
 
-/* ---- names ---- */
-
-static ls_plugin_symbol_reader *read_symbol; /* NULL: none */
-
-void ls_rerun_writes_read_symbols_by(ls_plugin_symbol_reader *reader)
+static void find_what_matters(watched_run *watched)
 {
-    read_symbol = reader;
+    uint64_t end_ns = ls_machine_cpu_ns() + PROOF_NS_MAX;
+    uint64_t base = run_stretch(watched, NULL, false);
+    for (uint32_t i = 0; i < watched->count && ls_machine_cpu_ns() < end_ns; i++) {
+        if (!is_file(&watched->list[i]) && !prove(watched, &watched->list[i], base)) {
+            return;
+        }
+    }
 }
 
-static void name_write(const ls_rerun_writes *writes, uint32_t index,
-                       const ls_simulation *simulation, const char *plugin,
-                       ls_rerun_outcome *outcome)
+/* ---- words ---- */
+
+static void name_write(const watched_run *watched, const written *one, ls_rerun_writes *out)
 {
-    char variable[LS_NAME_BYTES_MAX] = "without a name";
-    uint64_t address = writes->list[index].address;
-    uint32_t place = writes->list[index].place;
-    bool is_file = writes->list[index].file[0] != '\0';
-    bool is_pass = place < simulation->pass_count;
-    ls_text *out = is_file ? &outcome->files : &outcome->outside;
-    if (!is_pass && (place < BY_HASH || place > BY_STATUS)) {
-        return; /* the plug-in has written over it */
-    }
-    ls_text_add(out, "%s%s%s writes to the ", out->bytes[0] ? ", " : "", is_pass ? "pass " : "",
-                is_pass ? simulation->passes[place].name : readers[place - BY_HASH]);
-    if (is_file) {
-        ls_text_add(out, "file %.*s", (int)LS_NAME_BYTES_MAX - 1, writes->list[index].file);
-        return;
-    }
-    (void)ls_plugin_statics_name(plugin, address, read_symbol, variable, sizeof variable);
-    ls_text_add(out, "%svariable %s",
-                address & LS_PLUGIN_STATICS_THREAD_LOCAL ? "thread-local " : "", variable);
+    ls_text *text = one->matters ? &out->outside : &out->harmless;
+    bool is_pass = one->place < BY_HASH;
+    bool is_of_thread = one->variable.address & LS_PLUGIN_STATICS_THREAD_LOCAL;
+    ls_text_add(
+        text, "%s%s%s writes to the %s %s", text->bytes[0] ? ", " : "", is_pass ? "pass " : "",
+        is_pass ? watched->simulation->passes[one->place].name : readers[one->place - BY_HASH],
+        is_file(one)   ? "file"
+        : is_of_thread ? "thread-local variable"
+                       : "variable",
+        one->variable.name);
 }
 
-void ls_rerun_writes_name(const ls_rerun_writes *writes, const ls_simulation *simulation,
-                          const ls_rerun_match *match, ls_rerun_outcome *outcome)
+static ls_rerun_writes name_writes(const watched_run *watched)
 {
-    for (uint32_t i = 0; i < LS_MIN(writes->count, LS_RERUN_WRITES_MAX); i++) {
-        name_write(writes, i, simulation, match->simulation, outcome);
+    ls_rerun_writes out = {.outside = {{0}}, .harmless = {{0}}};
+    for (uint32_t i = 0; i < watched->count; i++) {
+        name_write(watched, &watched->list[i], &out);
     }
+    return out;
+}
+
+bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
+                          const ls_replay_stretch *stretch,
+                          bool (*hand_on)(const ls_rerun_writes *writes))
+{
+    watched_run *watched = ls_allocate(ls_allocator_heap(), sizeof *watched);
+    if (!watched) {
+        return false;
+    }
+    *watched = (watched_run){.simulation = simulation, .stretch = stretch, .is_watching = true};
+    if (!open_run(watched, &match->config)) {
+        return false;
+    }
+    ls_file_writes_refuse();
+    ls_plugin_statics_begin(&watched->statics, (const void *)(uintptr_t)simulation->passes[0].run,
+                            true, ls_allocator_heap());
+    if (run_stretch(watched, NULL, true) == 0) {
+        return false;
+    }
+    ls_rerun_writes writes = name_writes(watched);
+    if (!hand_on(&writes)) {
+        return false;
+    }
+    watched->is_watching = false;
+    find_what_matters(watched);
+    writes = name_writes(watched);
+    return hand_on(&writes);
 }

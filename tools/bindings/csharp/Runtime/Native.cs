@@ -41,6 +41,8 @@ namespace Lockstep
         public lockstep_setup* setup;
         public lockstep_slot* slots;
         public uint tick;
+        public IntPtr wrote;
+        public void* step;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -60,6 +62,7 @@ namespace Lockstep
         public void* user;
         public byte* edges;
         public byte* buttons;
+        public uint names_writes;
     }
 
     [StructLayout(LayoutKind.Sequential)]

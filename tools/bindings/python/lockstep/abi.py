@@ -134,6 +134,8 @@ class CInputs(ctypes.Structure):
         ("setup", POINTER(CSetup)),
         ("slots", POINTER(CSlot)),
         ("tick", c_uint32),
+        ("wrote", c_void_p),
+        ("step", c_void_p),
     ]
 
 
@@ -157,6 +159,7 @@ class CGame(ctypes.Structure):
         ("user", c_void_p),
         ("edges", c_void_p),
         ("buttons", c_void_p),
+        ("names_writes", c_uint32),
     ]
 
 

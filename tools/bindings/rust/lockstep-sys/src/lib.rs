@@ -51,9 +51,11 @@ pub struct lockstep_inputs {
     pub setup: *const lockstep_setup,
     pub slots: *const lockstep_slot,
     pub tick: u32,
+    pub wrote: Option<unsafe extern "C" fn(*const c_void, usize, usize)>,
+    pub step: *const c_void,
 }
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(std::mem::size_of::<lockstep_inputs>() == 32);
+const _: () = assert!(std::mem::size_of::<lockstep_inputs>() == 48);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -72,9 +74,10 @@ pub struct lockstep_game {
     pub user: *mut c_void,
     pub edges: *const u8,
     pub buttons: *const u8,
+    pub names_writes: u32,
 }
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(std::mem::size_of::<lockstep_game>() == 96);
+const _: () = assert!(std::mem::size_of::<lockstep_game>() == 104);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -233,6 +233,7 @@ pub fn own<G: Game>() -> Box<Table> {
         user: std::ptr::null_mut(),
         edges: masks[0].as_ptr(),
         buttons: masks[1].as_ptr(),
+        names_writes: 0,
     };
     Box::new(Table { game, _fields: fields, _texts: texts, _masks: masks })
 }

@@ -1,0 +1,255 @@
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include "lockstep/common/system/memory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+enum {
+    HUGE_PAGE_BYTES = 2 << 20,
+    HUGE_BLOCKS_MAX = 16,
+};
+
+#if defined(__GLIBC__)
+/* Blocks in the cache of a thread are not filled. It can only be turned off before the process
+ * begins. */
+void ls_heap_begin_plain(const char *argument)
+{
+    static const char off[] = "glibc.malloc.tcache_count=0";
+    char tunables[PATH_MAX];
+    const char *others = "";
+    for (char **entry = environ; *entry; entry++) {
+        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
+    }
+    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
+    if (!strstr(others, off) && size < (int)sizeof tunables &&
+        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
+        (void)execl("/proc/self/exe", program_invocation_name, argument, NULL);
+    }
+}
+
+void ls_heap_fill(int byte)
+{
+    (void)mallopt(M_PERTURB, byte);
+}
+
+void ls_heap_keep(int bytes)
+{
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, bytes);
+}
+
+void ls_heap_return(int bytes)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, bytes);
+}
+#else
+void ls_heap_begin_plain(const char *argument)
+{
+    (void)argument;
+}
+
+void ls_heap_fill(int byte)
+{
+    (void)byte;
+}
+
+void ls_heap_keep(int bytes)
+{
+    (void)bytes;
+}
+
+void ls_heap_return(int bytes)
+{
+    (void)bytes;
+}
+#endif
+
+void ls_heap_leave_hole(size_t bytes)
+{
+    void *hole = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)hole;
+}
+
+/* ---- large blocks ---- */
+
+/* Of huge pages, where the system has them. */
+typedef struct huge_block {
+    void *bytes; /* NULL: free */
+    void *mapping;
+    size_t size; /* of the mapping */
+} huge_block;
+
+static huge_block huge_blocks[HUGE_BLOCKS_MAX];
+
+static huge_block *find_huge_block(const void *bytes)
+{
+    for (size_t i = 0; i < HUGE_BLOCKS_MAX; i++) {
+        if (huge_blocks[i].bytes == bytes) {
+            return &huge_blocks[i];
+        }
+    }
+    return NULL;
+}
+
+static void *allocate_large(void *user, size_t bytes)
+{
+    (void)user;
+    huge_block *block = bytes >= HUGE_PAGE_BYTES ? find_huge_block(NULL) : NULL;
+    if (!block) {
+        return ls_allocate(ls_allocator_heap(), bytes);
+    }
+    block->size = bytes + HUGE_PAGE_BYTES;
+    block->mapping =
+        mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->mapping == MAP_FAILED) {
+        return NULL;
+    }
+    uintptr_t first = (uintptr_t)block->mapping;
+    block->bytes = (uint8_t *)block->mapping + (HUGE_PAGE_BYTES - first % HUGE_PAGE_BYTES);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(block->bytes, bytes, MADV_HUGEPAGE);
+#endif
+    return block->bytes;
+}
+
+static void release_large(void *user, void *memory)
+{
+    (void)user;
+    huge_block *block = memory ? find_huge_block(memory) : NULL;
+    if (!block) {
+        ls_release(ls_allocator_heap(), memory);
+        return;
+    }
+    (void)munmap(block->mapping, block->size);
+    *block = (huge_block){0};
+}
+
+const ls_allocator *ls_allocator_large(void)
+{
+    static const ls_allocator allocator = {allocate_large, release_large, NULL};
+    return &allocator;
+}
+
+/* ---- pages ---- */
+
+size_t ls_pages_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *ls_pages_acquire(uintptr_t wanted, size_t bytes)
+{
+    void *pages = mmap((void *)wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+bool ls_pages_allow(void *pages, size_t bytes, ls_pages_access access)
+{
+    static const int rights[] = {
+        [LS_PAGES_CLOSED] = PROT_NONE,
+        [LS_PAGES_READ] = PROT_READ,
+        [LS_PAGES_WRITTEN] = PROT_READ | PROT_WRITE,
+    };
+    return mprotect(pages, bytes, rights[access]) == 0;
+}
+
+void ls_pages_release(void *pages, size_t bytes)
+{
+    munmap(pages, bytes);
+}
+
+#if defined(__linux__)
+#if !defined(MADV_COLLAPSE)
+#define MADV_COLLAPSE 25
+#endif
+
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    const uintptr_t large = 2 << 20;
+    uintptr_t first = ((uintptr_t)start + large - 1) / large * large;
+    uintptr_t end = ((uintptr_t)start + bytes) / large * large;
+    if (end > first) {
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+        (void)madvise((void *)first, end - first, MADV_COLLAPSE); /* now: from Linux 6.1 on */
+    }
+}
+#else
+void ls_pages_enlarge(const void *start, size_t bytes)
+{
+    (void)start;
+    (void)bytes;
+}
+#endif
+
+/* ---- shared memory ---- */
+
+static void *map(size_t bytes, int flags, int descriptor)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, descriptor, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void *ls_shared_memory_acquire(size_t bytes)
+{
+    return map(bytes, MAP_ANONYMOUS, -1);
+}
+
+void *ls_shared_memory_map(int descriptor, size_t bytes)
+{
+    struct stat info;
+    bool is_long = fstat(descriptor, &info) == 0 && (uint64_t)info.st_size >= bytes;
+    return is_long || ftruncate(descriptor, (off_t)bytes) == 0 ? map(bytes, 0, descriptor) : NULL;
+}
+
+void ls_shared_memory_release(void *memory, size_t bytes)
+{
+    if (memory) {
+        munmap(memory, bytes);
+    }
+}
+
+bool ls_shared_memory_write(int descriptor, const void *bytes, size_t size, uint64_t offset)
+{
+    const uint8_t *left = bytes;
+    while (size > 0) {
+        ssize_t count = pwrite(descriptor, left, size, (off_t)offset);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return false;
+        }
+        left += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return true;
+}
+
+bool ls_shared_memory_read(int descriptor, void *bytes, size_t size, uint64_t offset)
+{
+    uint8_t *room = bytes;
+    ssize_t count = 1;
+    while (size > 0 && count > 0) {
+        count = pread(descriptor, room, size, (off_t)offset);
+        room += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+        offset += count > 0 ? (uint64_t)count : 0;
+    }
+    return size == 0;
+}
+
+void ls_shared_memory_close(int descriptor)
+{
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+}

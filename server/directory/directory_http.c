@@ -1,0 +1,195 @@
+#include "lockstep/server/directory/directory_http.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/endpoint_text.h"
+#include "lockstep/common/system/socket.h"
+#include "lockstep/server/control/http_daemon.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    CONNECTIONS_MAX = 256,
+    CONNECTIONS_PER_ADDRESS = 16,
+    IDLE_TIMEOUT_S = 10,
+    REQUEST_TIMEOUT_MS = 10000,
+    TEND_MS = 250,
+};
+
+static const char no_such_path[] = "the list of games is at /v1/games\n";
+static const char no_such_method[] = "the list of games is read with GET\n";
+
+struct ls_directory_http {
+    const ls_directory *directory;
+    ls_event_loop *loop;
+    ls_loop_source *upkeep;
+    ls_http_daemon daemon;
+    struct MHD_Response *games; /* that were made last; NULL: none yet */
+    uint64_t made_ns;
+};
+
+/* ---- answers ---- */
+
+/* Every site's pages may read it, and no browser takes it for a page. */
+static void add_headers(struct MHD_Response *response, const char *type, const char *caching)
+{
+    (void)MHD_add_response_header(response, "Content-Type", type);
+    (void)MHD_add_response_header(response, "Cache-Control", caching);
+    (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
+    (void)MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "cross-origin");
+    (void)MHD_add_response_header(response, "Content-Security-Policy",
+                                  "default-src 'none'; frame-ancestors 'none'");
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+}
+
+static void release_line(void *line)
+{
+    ls_json_release_line(line);
+}
+
+static void make_games(ls_directory_http *http, uint64_t now_ns)
+{
+    ls_json *json = ls_directory_json(http->directory, now_ns);
+    char *line = json ? ls_json_print_line(json) : NULL;
+    ls_json_destroy(json);
+    struct MHD_Response *made = line ? MHD_create_response_from_buffer_with_free_callback_cls(
+                                           strlen(line), line, release_line, line)
+                                     : NULL;
+    if (!made) {
+        ls_json_release_line(line);
+        return;
+    }
+    add_headers(made, "application/json", "max-age=1");
+    if (http->games) {
+        MHD_destroy_response(http->games);
+    }
+    http->games = made;
+    http->made_ns = now_ns;
+}
+
+static enum MHD_Result answer_games(ls_directory_http *http, struct MHD_Connection *connection)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(http->loop);
+    if (!http->games || now_ns >= http->made_ns + LS_NS_PER_SECOND) {
+        make_games(http, now_ns);
+    }
+    return http->games ? MHD_queue_response(connection, MHD_HTTP_OK, http->games) : MHD_NO;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(response, "text/plain; charset=utf-8", "no-store");
+    (void)MHD_add_response_header(response, "Connection", "close");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
+    }
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **context)
+{
+    ls_directory_http *http = user;
+    bool is_read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    (void)version;
+    (void)upload;
+    if (*upload_size > 0) { /* a body, for which nothing here has a use */
+        return MHD_NO;
+    }
+    if (is_read && !*context) { /* the library closes a connection that is answered so early */
+        *context = http;
+        return MHD_YES;
+    }
+    if (!is_read) {
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, no_such_method);
+    }
+    return strcmp(path, "/v1/games") == 0 ? answer_games(http, connection)
+                                          : refuse(connection, MHD_HTTP_NOT_FOUND, no_such_path);
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    ls_directory_http *http = user;
+    (void)context;
+    (void)code;
+    ls_http_client_end_request(&http->daemon, ls_http_client_of(connection));
+}
+
+static void keep_up(void *user, uint64_t now_ns)
+{
+    ls_directory_http *http = user;
+    (void)now_ns;
+    ls_http_daemon_keep_up(&http->daemon);
+}
+
+/* ---- the whole ---- */
+
+static ls_status open_daemon(ls_directory_http *http, const char *place, ls_text *why)
+{
+    ls_endpoint at;
+    ls_status status = ls_endpoint_parse_bound(place, &at, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    int descriptor = ls_socket_listen(&at);
+    if (descriptor < 0) {
+        return ls_fail(LS_IO, why, "the games cannot be served at %s: %s", place, strerror(errno));
+    }
+    const ls_http_daemon_config daemon = {.host = place,
+                                          .descriptor = descriptor,
+                                          .connections_max = CONNECTIONS_MAX,
+                                          .connections_per_address = CONNECTIONS_PER_ADDRESS,
+                                          .idle_timeout_s = IDLE_TIMEOUT_S,
+                                          .request_timeout_ms = REQUEST_TIMEOUT_MS,
+                                          .on_request = on_request,
+                                          .completed = on_completed,
+                                          .user = http};
+    return ls_http_daemon_open(&http->daemon, &daemon, http->loop, why);
+}
+
+ls_status ls_directory_http_open(const char *place, const ls_directory *directory,
+                                 ls_event_loop *loop, ls_directory_http **out, ls_text *why)
+{
+    ls_directory_http *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->directory = directory;
+    made->loop = loop;
+    const ls_loop_handler upkeep = {keep_up, made};
+    ls_status status = open_daemon(made, place, why);
+    LS_THEN(status, ls_event_loop_add_timer(loop, TEND_MS, upkeep, &made->upkeep));
+    if (status != LS_OK) {
+        ls_directory_http_close(made);
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
+
+void ls_directory_http_close(ls_directory_http *http)
+{
+    if (!http) {
+        return;
+    }
+    ls_loop_source_remove(http->upkeep);
+    ls_http_daemon_close(&http->daemon);
+    if (http->games) {
+        MHD_destroy_response(http->games);
+    }
+    ls_release(ls_allocator_heap(), http);
+}
+
+uint16_t ls_directory_http_port(const ls_directory_http *http)
+{
+    return http->daemon.endpoint.port;
+}
