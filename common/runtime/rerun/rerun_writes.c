@@ -1,7 +1,6 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 
 #include "lockstep/common/system/file_writes.h"
-#include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 
