@@ -129,7 +129,7 @@ const answers = {
     ({ report } = message);
     document.body.dataset.report = JSON.stringify(report);
     of("verdict").hidden = false;
-    of("verdict").textContent = verdict(report);
+    of("verdict").textContent = message.verdict;
   },
   sound: playSound,
   report(message) {
@@ -139,15 +139,6 @@ const answers = {
     if (report.state === STATE_OVER) over();
   },
 };
-
-function verdict({ checking, checked, first, last, hashes, status, differs, why }) {
-  if (checking === "1") {
-    const share = (checked - first) / Math.max(last - first, 1);
-    return `Checking: ${Math.floor(100 * share)} %`;
-  }
-  if (differs) return `State ${differs} is not the one that was recorded.`;
-  return status === "OK" ? `As recorded: ${hashes} state hashes compared.` : why || status;
-}
 
 function over() {
   if (report.status === "OK" && report.next === "1") {

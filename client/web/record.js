@@ -12,8 +12,18 @@ function check() {
   if (calls.replay_web_check() !== 0) setTimeout(check, 0);
 }
 
+function verdict({ checking, checked, first, last, hashes, status, differs, why }) {
+  if (checking === "1") {
+    const share = (checked - first) / Math.max(last - first, 1);
+    return `Checking: ${Math.floor(100 * share)} %`;
+  }
+  if (differs) return `State ${differs} is not the one that was recorded.`;
+  return status === "OK" ? `As recorded: ${hashes} state hashes compared.` : why || status;
+}
+
 function report() {
-  post({ type: "record", report: readReport(calls.replay_web_report()) });
+  const found = readReport(calls.replay_web_report());
+  post({ type: "record", report: found, verdict: verdict(found) });
   setTimeout(report, REPORT_MS);
 }
 
