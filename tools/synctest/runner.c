@@ -1,9 +1,9 @@
 #include "lockstep/tools/synctest/runner.h"
 
 #include "lockstep/common/system/ability.h"
-#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"

@@ -5,10 +5,10 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
-#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"
 
