@@ -15,8 +15,8 @@
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/common/system/pages.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/client/view/scene.h"
 
-#include "lockstep/client/view/bitmap.h"
+#include "lockstep/client/view/canvas.h"
 #include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/common/base/language.h"
 

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/system/nonblocking_writer.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/tty.h"
 

@@ -5,7 +5,7 @@
 #define LOCKSTEP_COMMON_GAME_PARAM_FILES_H
 
 #include "lockstep/common/simulation/sim_files.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 /* Which files parameters may name, where not every one may. */
 typedef struct ls_param_gate {

@@ -1,6 +1,8 @@
 /* Written by tools/maths/strict_tables.py: change that. */
 #include "lockstep/common/maths/strict_tables.h"
 
+/* clang-format off: a line has whole rows of a table. */
+
 /* sin x = x + x^3 P(x^2), |x| <= pi/4; error below 2^-57 */
 const double ls_strict_sine_terms[6] = {-0x1.5555555555549p-3,  0x1.111111110f879p-7,
                                         -0x1.a01a019c1165bp-13, 0x1.71de357787372p-19,

@@ -7,7 +7,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/log_format.h"
-#include "lockstep/common/system/nonblocking_writer.h"
+#include "lockstep/common/system/output.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "lockstep/common/program/frame_trace.h"
 
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
 
 #include <errno.h>

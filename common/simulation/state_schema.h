@@ -6,10 +6,24 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/simulation/field_type.h"
 #include "lockstep/common/simulation/simulation.h"
 
 LS_C_BEGIN
+
+/* ---- Field types: how many bytes a field of a state takes, and what its type is called. Keeps
+ * nothing ---- */
+
+/* 0 and "unknown" for a number that is no type. */
+uint32_t ls_field_type_bytes(ls_field_type type);
+const char *ls_field_type_name(ls_field_type type);
+
+/* Whether an item is one text for a person: an array of u8 with the unit "text". */
+bool ls_field_is_text(const ls_field *field);
+
+/* Bytes of one item of a checked field: its neighbouring elements. */
+size_t ls_field_item_bytes(const ls_field *field);
+
+/* ---- schema ---- */
 
 typedef struct ls_schema ls_schema;
 
@@ -68,5 +82,21 @@ void ls_schema_from_canonical(const ls_schema *schema, const uint8_t *canonical,
 void ls_schema_copy_swapped(const ls_schema *schema, const void *from, void *to);
 
 LS_C_END
+
+/* ---- Schema coverage: whether a list of fields describes every byte of a state exactly once.
+ * Only looks and explains; keeps nothing ---- */
+
+/* SCHEMA, with the field in `why`, when one cannot be used by itself: its path is missing, too
+ * long or an earlier field's, its type, length, count or stride makes no sense, or it ends outside
+ * the state. */
+ls_status ls_schema_check_fields(const ls_field *fields, uint32_t field_count, size_t state_bytes,
+                                 ls_text *why);
+
+/* SCHEMA when bytes are covered by no field or by two; `why` has the count of byte ranges and the
+ * first eight. The fields have passed ls_schema_check_fields, are sorted by offset, and a single
+ * item's stride is its size. Time and memory are linear in state_bytes: 2 bytes for each, given
+ * back before the return. */
+ls_status ls_schema_check_coverage(const ls_field *fields, uint32_t field_count, size_t state_bytes,
+                                   const ls_allocator *allocator, ls_text *why);
 
 #endif

@@ -1,8 +1,11 @@
-/* File: what programs ask about files and folders besides reading and writing them, which stdio,
- * output, mapped_file and private_file do. Where a call is said to give errno, the C library's
- * names of it hold on every system. Called by programs. */
+/* File: what programs ask about files and folders besides reading and writing them, which stdio and
+ * output do, and files that are mapped. Where a call is said to give errno, the C library's names
+ * of it hold on every system. Called by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_FILE_H
 #define LOCKSTEP_COMMON_SYSTEM_FILE_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +71,28 @@ typedef struct ls_folder ls_folder;
 ls_folder *ls_folder_open(const char *path);
 const char *ls_folder_next(ls_folder *folder); /* until the next call; NULL: there are no more */
 void ls_folder_close(ls_folder *folder);       /* NULL is allowed */
+
+/* ---- Mapped file: a whole file as bytes. A small one is copied, and on Windows any, so that
+ * nothing that another process does with the file changes them: an editor or a copy that writes
+ * over a service's configuration cuts it first. A larger one is read from the disk as it is
+ * looked at, and ends the program where another process has cut off what is looked at. The only
+ * place that maps files ---- */
+
+#define LS_MAPPED_FILE_COPY_MAX ((size_t)16 << 20)
+
+typedef struct ls_mapped_file {
+    const uint8_t *bytes; /* NULL: an empty file */
+    size_t size;
+} ls_mapped_file;
+
+/* IO with the path and the reason. */
+ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *why);
+/* The same of a file beneath a folder, as ls_file_open_beneath has it: NOT_FOUND when there is none
+ * there, BAD_ARGUMENT when the path leaves the folder. */
+ls_status ls_mapped_file_open_beneath(const char *folder, const char *path, ls_mapped_file *out,
+                                      ls_text *why);
+/* The same of a file that is open already, and stays so; `name` stands for its path. */
+ls_status ls_mapped_file_of(int file, const char *name, ls_mapped_file *out, ls_text *why);
+void ls_mapped_file_close(ls_mapped_file *file);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_COMMON_SYSTEM_MACHINE_H
 #define LOCKSTEP_COMMON_SYSTEM_MACHINE_H
 
+#include "lockstep/common/base/build_fingerprint.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +36,11 @@ void ls_machine_give_way(bool is_last);
 
 /* On the one that it runs on at the moment, if the system can. */
 void ls_machine_use_one_processor(void);
+
+/* ---- Machine items: what the system says of this machine, for a build fingerprint ---- */
+
+/* Sets CPU, SYSTEM, LIBC, CORES, PRELOADS, and in CPU_FEATURES those of the processor, each with a
+ * comma behind it. An item stays empty when the system does not say it. */
+void ls_machine_items(ls_build_fingerprint *out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "lockstep/common/system/machine_fingerprint.h"
 
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/machine_items.h"
+#include "lockstep/common/system/machine.h"
 
 #include <fenv.h>
 #include <float.h>

@@ -2,9 +2,8 @@
 #include "lockstep/common/system/output.h"
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/file_beside.h"
-#include "lockstep/common/system/mapped_file.h"
-#include "lockstep/common/system/nonblocking_writer.h"
 #include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>

@@ -55,6 +55,10 @@ typedef struct ls_udp_steering {
      * `route_flag` more: a power of 2, and as many as there can be sockets. */
     uint8_t routed[2];
     uint8_t route_flag;
+    /* Of one that begins with `carrier`, that counts which stands behind so many bytes of it. The
+     * others that begin with own_first .. own_end - 1 are for this socket. */
+    uint8_t carrier, carrier_bytes, own_first, own_end;
+    uint32_t own_socket;
 } ls_udp_steering;
 
 /* From the next datagram on; sockets count in the order in which they were bound, from `first` on.

@@ -13,8 +13,9 @@
 #define REPEAT_MAX_NS (4 * LS_NS_PER_SECOND)
 #define AGAIN_NS LS_NS_PER_SECOND /* between two registrations that the relay asks for */
 #define PUNCH_NS (100 * LS_NS_PER_MS)
-#define LIST_NS (10 * LS_NS_PER_SECOND)   /* between two renewals */
-#define LISTED_NS (30 * LS_NS_PER_SECOND) /* as long as the relay shows one */
+#define LIST_NS (10 * LS_NS_PER_SECOND)     /* between two renewals */
+#define LIST_SOON_NS (2 * LS_NS_PER_SECOND) /* after the one before, when something is new */
+#define LISTED_NS (30 * LS_NS_PER_SECOND)   /* as long as the relay shows one */
 
 enum {
     UNANSWERED_MAX = 3,
@@ -24,13 +25,11 @@ enum {
 static const ls_rate_limit PROVE_LIMIT = {4 * LS_NS_PER_SECOND, 8};
 static const ls_rate_limit PUNCH_LIMIT = {LS_NS_PER_SECOND / 16, 64};
 
-typedef struct player {
-    uint64_t flow; /* 0: a free place */
-    ls_endpoint endpoint;
-    uint64_t heard_ns;
-    uint64_t punch_ns;
-    uint32_t punches_left;
-} player;
+/* Of the player at the same place. */
+typedef struct punching {
+    uint64_t due_ns;
+    uint32_t left;
+} punching;
 
 struct ls_relay_server {
     ls_socket_layer layer; /* without a socket beneath until it is given one, and once closed */
@@ -48,13 +47,16 @@ struct ls_relay_server {
     uint64_t id;
     uint64_t counter;
     uint32_t unanswered;
+    ls_endpoint carrier; /* the relay, when something was sent last */
     ls_endpoint own;     /* as the relay sees it */
-    ls_endpoint outside; /* as its router leads to it; port 0: not at all */
 
-    player players[LS_RELAY_SERVER_PLAYERS_MAX];
+    ls_relay_flows *flows; /* shared, or its own: */
+    ls_relay_flows own_flows;
+    punching punches_due[LS_RELAY_SERVER_PLAYERS_MAX];
     bool has_listing;
-    ls_relay_list list;       /* the next LIST, or the one that was sent */
-    uint64_t list_due_ns;     /* when it is, or is to be repeated */
+    ls_relay_list list;   /* the next LIST, or the one that was sent */
+    uint64_t list_due_ns; /* when it is, or is to be repeated */
+    uint64_t list_sent_ns;
     uint64_t listed_until_ns; /* unless it is renewed; 0: not listed */
     bool is_list_full;
 
@@ -139,6 +141,7 @@ static void send_list(ls_relay_server *server, uint64_t now_ns)
     uint8_t bytes[LS_RELAY_LIST_BYTES_MAX];
     server->list.number = server->id;
     server->list.counter++;
+    server->list_sent_ns = now_ns;
     server->list_due_ns = now_ns + LS_NS_PER_SECOND;
     ls_socket_layer_send_own(&server->layer, &server->config.relay, bytes,
                              ls_relay_list_write(&server->list, server->keys.to_relay, bytes));
@@ -223,14 +226,75 @@ static void on_kept(ls_relay_server *server, const ls_relay_packet *kept, uint64
 
 /* ---- players ---- */
 
-static player *find_player(ls_relay_server *server, uint64_t flow)
+/* One worker writes what others read at the same time. */
+static void write_flow(ls_relay_flow *to, uint64_t flow, const ls_endpoint *endpoint)
 {
-    for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
-        if (server->players[i].flow == flow) {
-            return &server->players[i];
+    uint64_t words[2];
+    memcpy(words, endpoint->address, sizeof words);
+    atomic_store_explicit(&to->flow, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&to->place[0], words[0], memory_order_relaxed);
+    atomic_store_explicit(&to->place[1], words[1], memory_order_relaxed);
+    atomic_store_explicit(&to->place[2], endpoint->port, memory_order_relaxed);
+    atomic_store_explicit(&to->flow, flow, memory_order_release);
+}
+
+/* The flow, or 0: a free place. */
+static uint64_t read_flow(const ls_relay_flow *from, ls_endpoint *endpoint)
+{
+    uint64_t words[2];
+    uint64_t flow = atomic_load_explicit(&from->flow, memory_order_acquire);
+    words[0] = atomic_load_explicit(&from->place[0], memory_order_relaxed);
+    words[1] = atomic_load_explicit(&from->place[1], memory_order_relaxed);
+    uint64_t port = atomic_load_explicit(&from->place[2], memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    *endpoint = (ls_endpoint){.port = (uint16_t)port};
+    memcpy(endpoint->address, words, sizeof words);
+    return atomic_load_explicit(&from->flow, memory_order_relaxed) == flow ? flow : 0;
+}
+
+static uint64_t flow_of(const ls_relay_flow *of)
+{
+    return atomic_load_explicit(&of->flow, memory_order_relaxed);
+}
+
+static uint64_t heard_of(const ls_relay_flow *of)
+{
+    return atomic_load_explicit(&of->heard_ns, memory_order_relaxed);
+}
+
+static void note_heard(ls_relay_flow *of, uint64_t now_ns)
+{
+    atomic_store_explicit(&of->heard_ns, now_ns, memory_order_relaxed);
+}
+
+static ls_endpoint relay_of(const ls_relay_server *server)
+{
+    ls_endpoint relay = server->config.relay;
+    if (server->config.is_follower) {
+        (void)read_flow(&server->flows->relay, &relay);
+    }
+    return relay;
+}
+
+/* Its endpoint has its place + 1 as the `via`; NULL: there is none. */
+static ls_relay_flow *find_player(const ls_relay_server *server, uint64_t flow,
+                                  ls_endpoint *endpoint)
+{
+    for (uint32_t i = 0; flow != 0 && i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
+        ls_relay_flow *each = &server->flows->players[i];
+        if (flow_of(each) == flow && read_flow(each, endpoint) == flow) {
+            endpoint->via = (uint16_t)(i + 1);
+            return each;
         }
     }
     return NULL;
+}
+
+static bool has_player(const ls_relay_server *server, uint64_t flow)
+{
+    ls_endpoint endpoint;
+    return find_player(server, flow, &endpoint) != NULL;
 }
 
 static bool is_same_place(const ls_endpoint *a, const ls_endpoint *b)
@@ -239,29 +303,32 @@ static bool is_same_place(const ls_endpoint *a, const ls_endpoint *b)
 }
 
 /* One that comes again has the number that it had, so that its connection knows it. */
-static player *place_for(ls_relay_server *server, const ls_endpoint *endpoint)
+static uint32_t place_for(const ls_relay_server *server, const ls_endpoint *endpoint)
 {
-    player *oldest = &server->players[0];
+    const ls_relay_flow *players = server->flows->players;
+    uint32_t oldest = 0;
     for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
-        player *each = &server->players[i];
-        if (each->flow != 0 && is_same_place(&each->endpoint, endpoint)) {
-            return each;
+        ls_endpoint there;
+        bool is_free = read_flow(&players[i], &there) == 0;
+        if (!is_free && is_same_place(&there, endpoint)) {
+            return i;
         }
-        if (each->flow == 0 ? oldest->flow != 0
-                            : oldest->flow != 0 && each->heard_ns < oldest->heard_ns) {
-            oldest = each;
+        bool is_oldest_free = flow_of(&players[oldest]) == 0;
+        if (is_free ? !is_oldest_free
+                    : !is_oldest_free && heard_of(&players[i]) < heard_of(&players[oldest])) {
+            oldest = i;
         }
     }
     return oldest;
 }
 
-static void punch(ls_relay_server *server, player *to, uint64_t now_ns)
+static void punch(ls_relay_server *server, uint32_t place, uint64_t now_ns)
 {
-    ls_endpoint directly = to->endpoint;
-    directly.via = 0;
-    to->punches_left--;
-    to->punch_ns = now_ns + PUNCH_NS;
-    send_packet(server, &directly, &(ls_relay_packet){.kind = LS_RELAY_PUNCH, .number = to->flow});
+    ls_endpoint directly;
+    uint64_t flow = read_flow(&server->flows->players[place], &directly);
+    server->punches_due[place].left--;
+    server->punches_due[place].due_ns = now_ns + PUNCH_NS;
+    send_packet(server, &directly, &(ls_relay_packet){.kind = LS_RELAY_PUNCH, .number = flow});
 }
 
 /* A relay elsewhere that says a player is on this machine would have the player trusted. */
@@ -279,8 +346,10 @@ static void send_opened(ls_relay_server *server, uint64_t flow)
         .kind = LS_RELAY_OPENED, .number = flow, .local = server->config.local};
     opened.local.port =
         ls_endpoint_is_any(&opened.local) ? 0 : ls_datagram_socket_port(&server->layer.base);
-    if (ls_endpoint_is_same_host(&server->outside, &server->own)) {
-        opened.outside_port = server->outside.port;
+    ls_endpoint outside;
+    if (read_flow(&server->flows->outside, &outside) != 0 &&
+        ls_endpoint_is_same_host(&outside, &server->own)) {
+        opened.outside_port = outside.port;
     }
     send_packet(server, &server->config.relay, &opened);
 }
@@ -290,14 +359,14 @@ static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64
     if (open->number == 0 || !may_be(server, &open->player)) {
         return;
     }
-    player *place = find_player(server, open->number);
-    if (!place) {
-        place = place_for(server, &open->player);
-        *place = (player){.flow = open->number, .endpoint = open->player, .heard_ns = now_ns};
-        place->endpoint.via = (uint16_t)(place - server->players + 1);
+    if (!has_player(server, open->number)) {
+        uint32_t place = place_for(server, &open->player);
+        write_flow(&server->flows->players[place], open->number, &open->player);
+        note_heard(&server->flows->players[place], now_ns);
+        server->punches_due[place] = (punching){.left = 0};
         bool is_reached = ls_endpoint_is_ipv4(&server->own) == ls_endpoint_is_ipv4(&open->player);
         if (is_reached && ls_rate_use_spend(&server->punches, &PUNCH_LIMIT, now_ns)) {
-            place->punches_left = PUNCHES;
+            server->punches_due[place].left = PUNCHES;
             punch(server, place, now_ns);
         }
     }
@@ -308,7 +377,7 @@ static void on_open(ls_relay_server *server, const ls_relay_packet *open, uint64
  * it. */
 static void on_punch(ls_relay_server *server, const ls_endpoint *from, const ls_relay_packet *came)
 {
-    if (came->value == 0 && came->number != 0 && find_player(server, came->number)) {
+    if (came->value == 0 && has_player(server, came->number)) {
         const ls_relay_packet answer = {.kind = LS_RELAY_PUNCH, .number = came->number, .value = 1};
         send_packet(server, from, &answer);
     }
@@ -365,8 +434,7 @@ static void on_relay(ls_relay_server *server, const ls_udp_datagram *came, uint6
         }
         break;
     case LS_RELAY_GONE:
-        if (packet.number == server->id ||
-            (packet.number != 0 && find_player(server, packet.number))) {
+        if (packet.number == server->id || has_player(server, packet.number)) {
             begin_again(server, now_ns);
         }
         break;
@@ -383,9 +451,13 @@ static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
     if (!ls_relay_is_meant(came->bytes, came->size)) {
         return true;
     }
-    bool is_of_relay = ls_endpoint_is_equal(&came->from, &server->config.relay);
+    const ls_endpoint relay = relay_of(server);
+    bool is_of_relay = ls_endpoint_is_equal(&came->from, &relay);
     if (!is_of_relay || !ls_relay_read_carry(came->bytes, came->size, &flow)) {
         ls_relay_packet packet;
+        if (server->config.is_follower) {
+            return false;
+        }
         if (is_of_relay) {
             on_relay(server, came, came->arrived_ns);
         } else if (ls_relay_packet_read(came->bytes, came->size, &packet) &&
@@ -394,20 +466,23 @@ static bool receive(ls_socket_layer *layer, ls_udp_datagram *came)
         }
         return false;
     }
-    player *from = flow != 0 ? find_player(server, flow) : NULL;
+    ls_endpoint endpoint;
+    ls_relay_flow *from = find_player(server, flow, &endpoint);
     came->bytes += LS_RELAY_CARRY_HEADER_BYTES;
     came->size -= LS_RELAY_CARRY_HEADER_BYTES;
     if (!from) { /* it made room for another player: the relay names it again */
         const ls_relay_packet gone = {.kind = LS_RELAY_GONE, .number = flow};
-        send_packet(server, &server->config.relay, &gone);
+        send_packet(server, &relay, &gone);
         return false;
     }
-    from->heard_ns = came->arrived_ns;
+    note_heard(from, came->arrived_ns);
     if (ls_relay_is_meant(came->bytes, came->size)) {
-        on_prove(server, flow, came->bytes, came->size, came->arrived_ns);
+        if (!server->config.is_follower) {
+            on_prove(server, flow, came->bytes, came->size, came->arrived_ns);
+        }
         return false;
     }
-    came->from = from->endpoint;
+    came->from = endpoint;
     return true;
 }
 
@@ -429,12 +504,15 @@ static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram 
     if (going->to->via == 0 || going->to->via > LS_RELAY_SERVER_PLAYERS_MAX) { /* no relay's */
         return LS_LAYER_FORWARDED;
     }
-    const player *place = &server->players[going->to->via - 1u];
-    if (place->flow == 0 || !ls_endpoint_is_equal(&place->endpoint, going->to)) {
+    ls_endpoint there;
+    uint64_t flow = read_flow(&server->flows->players[going->to->via - 1u], &there);
+    there.via = going->to->via;
+    if (flow == 0 || !ls_endpoint_is_equal(&there, going->to)) {
         return LS_LAYER_LOST;
     }
-    going->to = &server->config.relay;
-    going->size = ls_relay_write_carry(going->room, place->flow, going->bytes, going->size);
+    server->carrier = relay_of(server);
+    going->to = &server->carrier;
+    going->size = ls_relay_write_carry(going->room, flow, going->bytes, going->size);
     going->bytes = going->room;
     return LS_LAYER_FORWARDED;
 }
@@ -454,6 +532,10 @@ ls_status ls_relay_server_create(const ls_relay_server_config *config,
     made->config = *config;
     made->allocator = allocator;
     ls_relay_code_secret(config->identity.private_key, made->code.secret);
+    made->flows = config->flows ? config->flows : &made->own_flows;
+    if (!config->is_follower) {
+        write_flow(&made->flows->relay, 1, &config->relay);
+    }
     begin(made, 0);
     *out = made;
     return LS_OK;
@@ -478,7 +560,7 @@ ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_
 
 void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
 {
-    if (!server->layer.inner) {
+    if (!server->layer.inner || server->config.is_follower) {
         return;
     }
     if (now_ns >= server->due_ns) {
@@ -493,23 +575,31 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
         send_list(server, now_ns);
     }
     for (uint32_t i = 0; i < LS_RELAY_SERVER_PLAYERS_MAX; i++) {
-        player *each = &server->players[i];
-        if (each->flow != 0 && each->punches_left > 0 && now_ns >= each->punch_ns) {
-            punch(server, each, now_ns);
+        if (server->punches_due[i].left > 0 && now_ns >= server->punches_due[i].due_ns) {
+            punch(server, i, now_ns);
         }
     }
 }
 
+void ls_relay_flows_set_outside(ls_relay_flows *flows, const ls_endpoint *outside)
+{
+    write_flow(&flows->outside, outside->port != 0 ? 1 : 0, outside);
+}
+
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside)
 {
-    server->outside = *outside;
+    ls_relay_flows_set_outside(server->flows, outside);
 }
 
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing)
 {
+    ls_relay_listing own = *listing;
+    memcpy(own.secret, server->code.secret, sizeof own.secret);
+    if (memcmp(&own, &server->list.listing, sizeof own) != 0) {
+        server->list_due_ns = LS_MIN(server->list_due_ns, server->list_sent_ns + LIST_SOON_NS);
+    }
     server->has_listing = true;
-    server->list.listing = *listing;
-    memcpy(server->list.listing.secret, server->code.secret, sizeof server->code.secret);
+    server->list.listing = own;
 }
 
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns)

@@ -9,8 +9,25 @@
 #include "lockstep/common/system/datagram_socket.h"
 #include "lockstep/protocol/relay/relay_listing.h"
 
+#include <stdatomic.h>
+
 /* So many players are known at a time. */
 #define LS_RELAY_SERVER_PLAYERS_MAX 256u
+/* The players of a relay, as the workers of a service share them: one of them is registered and
+ * writes, the others read. Zeroed at first. A reader that looks while a place is written finds
+ * nobody there. */
+typedef struct ls_relay_flow {
+    atomic_uint_least64_t flow;     /* 0: a free place, or one that is being written */
+    atomic_uint_least64_t place[3]; /* an endpoint: its address and its port */
+    atomic_uint_least64_t heard_ns;
+} ls_relay_flow;
+
+typedef struct ls_relay_flows {
+    ls_relay_flow players[LS_RELAY_SERVER_PLAYERS_MAX];
+    ls_relay_flow relay;   /* where it is; its flow is 1 */
+    ls_relay_flow outside; /* where the server's router leads to it; its flow is 0: nowhere */
+} ls_relay_flows;
+
 /* ls_relay_server_advance is to be called so often. */
 #define LS_RELAY_SERVER_PERIOD_MS 100u
 
@@ -20,6 +37,8 @@ typedef struct ls_relay_server_config {
     ls_key_pair identity;
     bool has_access_key; /* of the relay's key file */
     uint8_t access_key[LS_CIPHER_KEY_BYTES];
+    ls_relay_flows *flows; /* borrowed; NULL: its own */
+    bool is_follower;      /* another worker is registered: `flows` alone counts */
 } ls_relay_server_config;
 
 typedef enum ls_relay_server_state {
@@ -51,10 +70,13 @@ ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_
 void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
 
 /* Where the server's router leads to it; all zero: it does not. Players of the relay try that as
- * well. */
+ * well. May be another process's. */
+void ls_relay_flows_set_outside(ls_relay_flows *flows, const ls_endpoint *outside);
+/* The same of its own flows. */
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside);
 
-/* The entry of the directory from its next renewal on; the secret is filled in. */
+/* The entry of the directory from its next renewal on, which comes soon when it is another one; all
+ * of its bytes count. The secret is filled in. */
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing);
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns);
 

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/udp_socket.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 
@@ -26,6 +27,11 @@ ls_status ls_udp_group_set_default(ls_udp_group *group, uint32_t worker)
         .index_mask = LS_SEALED_INDICES - 1, /* of a packet's first two bytes */
         .routed = {LS_KEY_EXCHANGE_REQUEST, LS_KEY_EXCHANGE_CONFIRM},
         .route_flag = LS_ROUTE_ASKED,
+        .carrier = LS_RELAY_CARRY,
+        .carrier_bytes = LS_RELAY_CARRY_HEADER_BYTES,
+        .own_first = LS_RELAY_ASK,
+        .own_end = LS_RELAY_KIND_END,
+        .own_socket = LS_UDP_GROUP_RELAY_WORKER,
     };
     bool is_steered =
         group->workers == 1 || ls_udp_descriptor_steer(group->descriptors[0], &steering);

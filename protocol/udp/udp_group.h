@@ -17,6 +17,8 @@
 LS_C_BEGIN
 
 #define LS_UDP_GROUP_WORKERS_MAX LS_SEALED_WORKERS_MAX
+/* Gets the datagrams of a relay, but for those that it carries: their content decides. */
+#define LS_UDP_GROUP_RELAY_WORKER 0u
 
 typedef struct ls_udp_group ls_udp_group;
 

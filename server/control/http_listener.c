@@ -98,12 +98,6 @@ static void resume(const ls_http_listener *listener, struct MHD_Connection *conn
 
 /* ---- streams of events ---- */
 
-static void suspend_stream(stream *to)
-{
-    to->is_suspended = true;
-    MHD_suspend_connection(to->connection);
-}
-
 static void resume_stream(stream *to)
 {
     if (to->is_suspended) {
@@ -131,7 +125,8 @@ static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t c
         ls_http_routes_add_events(listener->config.view, &from->next_event, &from->text);
     }
     if (from->text.size == 0) {
-        suspend_stream(from);
+        from->is_suspended = true;
+        MHD_suspend_connection(from->connection);
         return 0;
     }
     size_t size = LS_MIN(from->text.size, capacity);
@@ -598,7 +593,7 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     ls_loop_source_remove(listener->poll);
     ls_loop_source_remove(listener->next_turn);
     ls_loop_source_remove(listener->upkeep);
-    ls_http_api_deinit(&listener->api);
+    ls_http_text_deinit(&listener->api.metrics);
     ls_release(ls_allocator_heap(), listener);
 }
 

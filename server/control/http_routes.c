@@ -86,28 +86,6 @@ static void answer_metrics(http_call *of)
     ls_http_answer_done(of->exchange);
 }
 
-static void answer_dashboard(http_call *of)
-{
-    of->exchange->reply.policy = dashboard_policy;
-    ls_http_answer_text(of->exchange, 200, "text/html; charset=utf-8", ls_http_dashboard_page);
-}
-
-static void answer_script(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, "text/javascript; charset=utf-8",
-                        ls_http_dashboard_script);
-}
-
-static void answer_style(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, "text/css; charset=utf-8", ls_http_dashboard_style);
-}
-
-static void answer_openapi(http_call *of)
-{
-    ls_http_answer_text(of->exchange, 200, LS_HTTP_JSON_TYPE, ls_http_openapi_text);
-}
-
 /* ---- what the API tells ---- */
 
 /* openapi.json describes these answers, and a test compares. */
@@ -422,7 +400,9 @@ static void on_done(void *user, const ls_service_result *result)
     done->entry.status = is_made ? 201 : http_status_of_result(done, result);
     ls_text_set(&done->entry.result, "%s",
                 result->text.bytes[0] ? result->text.bytes : ls_status_text(result->status));
-    ls_audit_log_add(done->audit, &done->entry);
+    if (done->kind != LS_SERVICE_DRAW_ROOM) { /* it is looked at, as what is read is */
+        ls_audit_log_add(done->audit, &done->entry);
+    }
     if (!done->exchange->is_answered) {
         answer_result(done, result);
     }
@@ -627,29 +607,35 @@ static ls_operator_role role_for(ls_service_command_kind kind)
 typedef struct route {
     const char *method; /* with HEAD where it is GET */
     const char *path;   /* "*": a room's name; "#": a slot; "@": a ban's number */
-    /* One of these three; else a command. */
+    /* One of these four; else a command. */
+    const char *file;            /* its text, and its type; for everybody */
     void (*page)(http_call *of); /* for everybody */
     void (*read)(const http_call *of);
     ls_service_command_kind command;
+    const char *type;
 } route;
 
+#define FILE_AT(path, kind, text)                                                                  \
+    {                                                                                              \
+        "GET", path, text, NULL, NULL, 0, "text/" kind "; charset=utf-8"                           \
+    }
 #define PAGE(path, answer)                                                                         \
     {                                                                                              \
-        "GET", path, answer, NULL, 0                                                               \
+        "GET", path, NULL, answer, NULL, 0, NULL                                                   \
     }
 #define READ(path, answer)                                                                         \
     {                                                                                              \
-        "GET", API path, NULL, answer, 0                                                           \
+        "GET", API path, NULL, NULL, answer, 0, NULL                                               \
     }
 #define COMMAND(method, path, kind)                                                                \
     {                                                                                              \
-        method, API path, NULL, NULL, LS_SERVICE_##kind                                            \
+        method, API path, NULL, NULL, NULL, LS_SERVICE_##kind, NULL                                \
     }
 
 static const route routes[] = {
-    PAGE("/", answer_dashboard),
-    PAGE("/dashboard.js", answer_script),
-    PAGE("/dashboard.css", answer_style),
+    FILE_AT("/", "html", ls_http_dashboard_page),
+    FILE_AT("/dashboard.js", "javascript", ls_http_dashboard_script),
+    FILE_AT("/dashboard.css", "css", ls_http_dashboard_style),
     PAGE("/healthz", answer_healthz),
     PAGE("/readyz", answer_readyz),
     PAGE("/metrics", answer_metrics),
@@ -751,7 +737,10 @@ static void answer_route(const route *found, http_call *of)
 {
     of->exchange->reply.allow[0] = '\0';
     of->command.kind = found->command;
-    if (found->page) {
+    if (found->file) {
+        of->exchange->reply.policy = dashboard_policy;
+        ls_http_answer_text(of->exchange, 200, found->type, found->file);
+    } else if (found->page) {
         found->page(of);
     } else if (!is_allowed(found, of)) {
         return;
@@ -766,18 +755,13 @@ static void add_method(ls_http_reply *reply, const route *other)
 {
     size_t size = strlen(reply->allow);
     snprintf(reply->allow + size, sizeof reply->allow - size, "%s%s%s", size > 0 ? ", " : "",
-             other->method, other->page ? ", HEAD" : "");
+             other->method, other->page || other->file ? ", HEAD" : "");
 }
 
 /* Probes and scrapers send what they like; nothing of it is secret. */
 bool ls_http_routes_is_cheap(const char *path)
 {
     return strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0;
-}
-
-void ls_http_api_deinit(ls_http_api *api)
-{
-    ls_http_text_deinit(&api->metrics);
 }
 
 void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
@@ -792,7 +776,7 @@ void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,
         return;
     }
     if (strcmp(request->path, API "openapi.json") == 0 && strcmp(request->method, "GET") == 0) {
-        answer_openapi(&made);
+        ls_http_answer_text(exchange, 200, LS_HTTP_JSON_TYPE, ls_http_openapi_text);
         return;
     }
     made.asker = is_api ? find_asker(api, request, exchange) : NULL;

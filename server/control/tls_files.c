@@ -3,7 +3,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/private_file.h"
 
 #include <gnutls/abstract.h>

@@ -3,7 +3,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/server/control/http_daemon.h"
 #include "lockstep/server/control/http_guard.h"

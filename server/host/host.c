@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/system/pages.h"
+#include "lockstep/common/system/memory.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
-#include "lockstep/protocol/relay/relay_server.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/match.h"
 
@@ -46,13 +45,21 @@ static ls_status read_key(const ls_publisher_config *config, ls_relay_server_con
     return status;
 }
 
+static ls_status find_relay(const ls_publisher_config *config, ls_relay_server_config *relay,
+                            ls_text *why)
+{
+    ls_status status = ls_relay_find(config->relay, &relay->relay, why);
+    return status == LS_OK ? read_key(config, relay, why) : status;
+}
+
 ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why)
 {
-    ls_relay_server_config relay = {.identity = config->admission->sealed.identity};
+    ls_relay_server_config relay = {.identity = config->admission->sealed.identity,
+                                    .flows = config->shared ? &config->shared->flows : NULL,
+                                    .is_follower = config->worker != 0};
     ls_publisher *made = ls_allocate(ls_allocator_heap(), sizeof *made);
     ls_status status = made ? ls_cipher_init() : LS_NO_MEMORY;
-    LS_THEN(status, ls_relay_find(config->relay, &relay.relay, why));
-    LS_THEN(status, read_key(config, &relay, why));
+    LS_THEN(status, relay.is_follower ? LS_OK : find_relay(config, &relay, why));
     if (!ls_udp_own_address(&relay.local)) {
         relay.local = (ls_endpoint){.port = 0};
     }
@@ -165,6 +172,25 @@ static void add_match(ls_relay_listing *listing, ls_match *match)
     listing->spectators = (uint16_t)LS_MIN(watching, UINT16_MAX);
 }
 
+/* Those of the other workers, who learn of these. */
+static void share_counts(const ls_publisher *publisher, ls_relay_listing *listing)
+{
+    struct ls_publisher_counts *workers = publisher->config.shared->workers;
+    struct ls_publisher_counts *own = &workers[publisher->config.worker];
+    atomic_store(&own->players, listing->players);
+    atomic_store(&own->seats, listing->seats);
+    atomic_store(&own->spectators, listing->spectators);
+    uint32_t players = 0, seats = 0, spectators = 0;
+    for (uint32_t i = 0; i < LS_SEALED_WORKERS_MAX; i++) {
+        players += atomic_load(&workers[i].players);
+        seats += atomic_load(&workers[i].seats);
+        spectators += atomic_load(&workers[i].spectators);
+    }
+    listing->players = (uint16_t)LS_MIN(players, UINT16_MAX);
+    listing->seats = (uint16_t)LS_MIN(seats, UINT16_MAX);
+    listing->spectators = (uint16_t)LS_MIN(spectators, UINT16_MAX);
+}
+
 /* Of the matches that anybody may come to. While there is none, the last simulation is named. */
 static void list(ls_publisher *publisher, uint64_t now_ns)
 {
@@ -183,10 +209,13 @@ static void list(ls_publisher *publisher, uint64_t now_ns)
             add_match(listing, match);
         }
     }
-    if (listing->seats == 0) {
+    if (listing->simulation[0] == '\0') {
         ls_name_copy(listing->simulation, sizeof listing->simulation, last.simulation);
         listing->simulation_version = last.simulation_version;
         listing->digest = last.digest;
+    }
+    if (publisher->config.shared) {
+        share_counts(publisher, listing);
     }
     if (listing->simulation[0] != '\0') {
         ls_relay_server_set_listing(publisher->relay, listing);
@@ -219,6 +248,9 @@ static void on_timer(void *user, uint64_t now_ns)
     if (publisher->config.public_name && now_ns >= publisher->listing_ns) {
         list(publisher, now_ns);
     }
+    if (publisher->config.worker != 0) {
+        return;
+    }
     ls_relay_server_advance(publisher->relay, now_ns);
     log_listed(publisher, now_ns);
     ls_relay_server_state state = ls_relay_server_state_of(publisher->relay);
@@ -245,7 +277,7 @@ static void on_timer(void *user, uint64_t now_ns)
 ls_status ls_publisher_attach(ls_publisher *publisher, const ls_host *host)
 {
     ls_loop_handler handler = {on_timer, publisher};
-    if (!publisher) {
+    if (!publisher || (publisher->config.worker != 0 && !publisher->config.public_name)) {
         return LS_OK;
     }
     publisher->host = host;

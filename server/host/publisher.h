@@ -5,8 +5,19 @@
 #define LOCKSTEP_SERVER_HOST_PUBLISHER_H
 
 #include "lockstep/common/system/datagram_socket.h"
+#include "lockstep/protocol/relay/relay_server.h"
+#include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/server/host/admission.h"
 #include "lockstep/server/host/host.h"
+
+/* The workers of a service share it, zeroed at first. Worker 0 is registered, and lists the sums.
+ */
+typedef struct ls_publisher_shared {
+    ls_relay_flows flows;
+    struct ls_publisher_counts {
+        atomic_uint players, seats, spectators;
+    } workers[LS_SEALED_WORKERS_MAX];
+} ls_publisher_shared;
 
 typedef struct ls_publisher_config {
     const char *relay;       /* HOST[:PORT]; outlives the publisher */
@@ -15,6 +26,8 @@ typedef struct ls_publisher_config {
     const char *region;      /* there, an ls_relay_is_word; NULL: not told */
     ls_admission *admission; /* borrowed */
     const ls_log *log;       /* likewise */
+    ls_publisher_shared *shared; /* likewise; NULL: this is no worker */
+    uint32_t worker;
 } ls_publisher_config;
 
 typedef struct ls_publisher ls_publisher;

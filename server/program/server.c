@@ -273,6 +273,7 @@ typedef struct server {
     ls_port_keeper *ports;   /* NULL: no router is asked */
     ls_door *door;           /* NULL: it has none for pages */
     ls_door_socket *door_socket;
+    ls_invite linked; /* the place, without a key, that the page's link in the log leads to */
     bool is_stopping; /* a signal has come */
 } server;
 
@@ -303,9 +304,31 @@ static void draw_progress(void *user, uint64_t now_ns)
     ls_console_end(host->console);
 }
 
+static void log_page(server *host)
+{
+    const ls_admission *admission = host->config->admission;
+    const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
+    char invite[LS_INVITE_TEXT_BYTES_MAX];
+    ls_admission_invite(admission, &to, invite, sizeof invite);
+    ls_door_log(host->door, invite, admission->sealed.needs_secret);
+    ls_cipher_wipe(invite, sizeof invite);
+    host->linked = admission->published;
+}
+
+/* A relay's code, or the port of a router, is in the invite and so in the link. */
+static bool is_page_elsewhere(const server *host)
+{
+    const ls_invite *now = &host->config->admission->published;
+    return host->door &&
+           (now->port != host->linked.port || strcmp(now->host, host->linked.host) != 0);
+}
+
 static void watch_admission(void *user, uint64_t now_ns)
 {
     server *host = user;
+    if (is_page_elsewhere(host)) {
+        log_page(host);
+    }
     ls_admission_watch(host->config->admission, ls_host_transport(ls_rooms_host(host->rooms)),
                        &host->console->log, now_ns);
     ls_console_flush(host->console);
@@ -624,24 +647,12 @@ static ls_status start_door(server *host, ls_text *why)
 static void on_mapped(void *user, const ls_endpoint *outside)
 {
     server *host = user;
-    ls_admission *admission = host->config->admission;
-    char place[LS_ENDPOINT_NUMERIC_BYTES];
-    ls_text why = {{0}};
     if (host->publisher) {
         ls_publisher_set_outside(host->publisher, outside);
-        return;
+    } else {
+        ls_admission_map(host->config->admission, outside, ls_host_port(ls_rooms_host(host->rooms)),
+                         &host->console->log);
     }
-    if (admission->options.invite_host) {
-        return; /* the operator knows better */
-    }
-    ls_endpoint_format(outside, place);
-    place[strcspn(place, ":")] = '\0'; /* one of IPv4 */
-    ls_admission_publish(admission, place, outside->port);
-    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
-    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
-        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
-    }
-    ls_admission_log(admission, port, &host->console->log);
 }
 
 static ls_status begin_mapping(server *host)
@@ -674,7 +685,7 @@ static ls_status build(server *host, ls_text *why)
     return status == LS_OK ? write_port_file(host, why) : status;
 }
 
-static void log_listening(const server *host)
+static void log_listening(server *host)
 {
     const ls_server_config *config = host->config;
     const ls_match_config *match = ls_room_game_match(config->game);
@@ -690,11 +701,7 @@ static void log_listening(const server *host)
     ls_admission_log(config->admission, ls_host_port(ls_rooms_host(host->rooms)),
                      &host->console->log);
     if (host->door) {
-        char invite[LS_INVITE_TEXT_BYTES_MAX];
-        const ls_invite to = {.port = ls_host_port(ls_rooms_host(host->rooms))};
-        ls_admission_invite(config->admission, &to, invite, sizeof invite);
-        ls_door_log(host->door, invite, config->admission->sealed.needs_secret);
-        ls_cipher_wipe(invite, sizeof invite);
+        log_page(host);
     }
 }
 

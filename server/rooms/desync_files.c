@@ -3,7 +3,7 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/server/investigation/desync_finding.h"
 

@@ -6,8 +6,8 @@
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/runtime/rerun/rerun_process.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine_fingerprint.h"
-#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/server/match/match_config.h"
 
 struct ls_room_game {

@@ -70,7 +70,8 @@ ls_status ls_ban_set(ls_ban *ban, uint32_t kind, const char *what, ls_text *why)
     ban->kind = kind;
     return kind == LS_BAN_ADDRESS   ? set_address(ban, what, why)
            : kind == LS_BAN_ACCOUNT ? set_account(ban, what, why)
-                                    : set_name(ban, what, why);
+           : kind == LS_BAN_NAME    ? set_name(ban, what, why)
+                                    : ls_fail(LS_BAD_ARGUMENT, why, "there is no such kind of ban");
 }
 
 const ls_ban *ls_ban_list_add(ls_ban_list *list, const ls_ban *ban)

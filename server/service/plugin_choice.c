@@ -1,7 +1,7 @@
 #include "lockstep/server/service/plugin_choice.h"
 
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <stdio.h>
 #include <string.h>

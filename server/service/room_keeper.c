@@ -6,12 +6,12 @@
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
-#include "lockstep/server/service/join_limits.h"
 #include "lockstep/server/service/journal_header.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
 #include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/room_settings.h"
+#include "lockstep/server/service/worker.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,8 +55,8 @@ struct ls_room_keeper {
     ls_room_keeper_config config;
     ls_service_view view;
     ls_worker_pool *pool;
-    int limits_descriptor;
-    ls_join_limits *limits; /* of all workers, in memory that they share */
+    int shared_descriptor;
+    ls_worker_shared *shared;
     ls_room_register *rooms;
     ls_room_placement placement;
     ls_event_ring events;
@@ -106,16 +106,11 @@ static ls_worker_message message_of_ban(const ls_ban *ban, bool spares_players)
         .command = {.kind = LS_SERVICE_ADD_BAN, .ban = *ban, .spares_players = spares_players}};
 }
 
-static uint64_t now_unix_s(void)
-{
-    return ls_clock_unix_ms() / 1000;
-}
-
 /* All workers keep to it. Returns its number. */
 static uint64_t add_ban(ls_room_keeper *keeper, ls_ban *ban, uint32_t seconds, bool spares_players)
 {
     ls_text text = {{0}};
-    ban->until_unix_s = now_unix_s() + seconds;
+    ban->until_unix_s = ls_clock_unix_ms() / 1000 + seconds;
     const ls_ban *kept = ls_ban_list_add(ls_room_register_bans(keeper->rooms), ban);
     const ls_worker_message message = message_of_ban(kept, spares_players);
     ls_worker_pool_send_all(keeper->pool, &message);
@@ -132,7 +127,7 @@ static void send_bans(ls_room_keeper *keeper, uint32_t worker)
     const ls_ban_list *bans = ls_room_register_bans(keeper->rooms);
     for (uint32_t i = 0; i < LS_BANS_MAX; i++) {
         const ls_ban *ban = &bans->rows[i];
-        if (ban->number != 0 && ban->until_unix_s > now_unix_s()) {
+        if (ban->number != 0 && ban->until_unix_s > ls_clock_unix_ms() / 1000) {
             const ls_worker_message message = message_of_ban(ban, true);
             (void)ls_worker_pool_send(keeper->pool, worker, &message);
         }
@@ -338,7 +333,12 @@ void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config 
         }
     }
     ls_room_placement_reconfigure(&keeper->placement, fresh);
-    ls_join_limits_set(keeper->limits, fresh->address_joins, fresh->address_rooms);
+    ls_join_limits_set(&keeper->shared->limits, fresh->address_joins, fresh->address_rooms);
+}
+
+void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outside)
+{
+    ls_relay_flows_set_outside(&keeper->shared->published.flows, outside);
 }
 
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
@@ -618,7 +618,7 @@ static void on_lost(void *user, uint32_t worker, const char *worked_on)
         bool is_there = room->report.worker != worker || lose_room(keeper, room, was_worked_on);
         i += is_there ? 1 : 0;
     }
-    ls_join_limits_forget_worker(keeper->limits, worker);
+    ls_join_limits_forget_worker(&keeper->shared->limits, worker);
     ls_intake_lose(&keeper->intake, keeper->pool, worker);
     add_event(keeper, "worker-lost", worked_on ? worked_on : "",
               "a worker has ended, and is started again");
@@ -831,19 +831,19 @@ static void place_rooms(ls_room_keeper *keeper)
     }
 }
 
-static ls_status create_limits(ls_room_keeper *keeper)
+static ls_status create_shared(ls_room_keeper *keeper)
 {
     const ls_service_config *service = keeper->config.service;
-    keeper->limits_descriptor = ls_shared_memory_make("lockstep-join-limits");
-    keeper->limits = keeper->limits_descriptor >= 0
-                         ? ls_shared_memory_map(keeper->limits_descriptor, sizeof *keeper->limits)
+    keeper->shared_descriptor = ls_shared_memory_make("lockstep-workers");
+    keeper->shared = keeper->shared_descriptor >= 0
+                         ? ls_shared_memory_map(keeper->shared_descriptor, sizeof *keeper->shared)
                          : NULL;
-    if (!keeper->limits) {
+    if (!keeper->shared) {
         return LS_IO;
     }
-    ls_cipher_random((uint8_t *)&keeper->limits->seed, sizeof keeper->limits->seed);
-    keeper->limits->connections = service->address_connections;
-    ls_join_limits_set(keeper->limits, service->address_joins, service->address_rooms);
+    ls_cipher_random((uint8_t *)&keeper->shared->limits.seed, sizeof keeper->shared->limits.seed);
+    keeper->shared->limits.connections = service->address_connections;
+    ls_join_limits_set(&keeper->shared->limits, service->address_joins, service->address_rooms);
     return LS_OK;
 }
 
@@ -855,13 +855,13 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
         return status;
     }
     place_rooms(keeper);
-    status = create_limits(keeper);
+    status = create_shared(keeper);
     if (status != LS_OK) {
         return status;
     }
     const ls_worker_pool_config pool = {.workers = config->workers,
                                         .sockets = config->sockets,
-                                        .limits = keeper->limits_descriptor,
+                                        .shared = keeper->shared_descriptor,
                                         .program = config->program,
                                         .settings = config->worker,
                                         .loop = config->loop,
@@ -904,7 +904,7 @@ ls_status ls_room_keeper_create(const ls_room_keeper_config *config, ls_room_kee
         return LS_NO_MEMORY;
     }
     keeper->config = *config;
-    keeper->limits_descriptor = -1;
+    keeper->shared_descriptor = -1;
     keeper->intake = (ls_intake){
         .workers = config->workers, .on_known = config->on_intake, .user = config->user};
     keeper->began_ns = ls_event_loop_now_ns(config->loop);
@@ -922,8 +922,8 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper)
     if (keeper) {
         ls_worker_pool_destroy(keeper->pool);
         ls_room_register_destroy(keeper->rooms);
-        ls_shared_memory_release(keeper->limits, sizeof *keeper->limits);
-        ls_shared_memory_close(keeper->limits_descriptor);
+        ls_shared_memory_release(keeper->shared, sizeof *keeper->shared);
+        ls_shared_memory_close(keeper->shared_descriptor);
         ls_release(ls_allocator_heap(), keeper);
     }
 }

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/room_placement.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/server/service/room_rotation.h"
 
 #include <inttypes.h>
@@ -151,6 +151,7 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
 
 enum {
     GROUP_AGAIN_S = 10, /* after a room of a group could not be opened */
+    FAILURES_SOON = 3,  /* of a room to go on, in 3 s: its worker of before may still write */
 };
 
 /* ---- what became of a room ---- */
@@ -220,7 +221,7 @@ static void open_room(ls_room_placement *placement, uint32_t index)
 static bool is_available(const ls_registered_room *room)
 {
     if (!room->is_open) {
-        return room->failures == 0;
+        return room->failures < FAILURES_SOON;
     }
     uint32_t state = room->report.state;
     return room->report.seats_open > 0 && state != LS_ROOM_PAUSED && state < LS_ROOM_ENDING;

@@ -4,7 +4,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/common/system/system_clock.h"
 

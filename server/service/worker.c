@@ -39,7 +39,7 @@ typedef struct worker {
     ls_worker_rooms *rooms;
     ls_door_socket *door; /* NULL: there is none for pages */
     ls_work_mark *mark;
-    ls_join_limits *limits;
+    ls_worker_shared *shared;
     ls_room_directory *directory;
     ls_worker_seats told; /* the own seats, as the others know them */
     ls_line_channel *channel;
@@ -370,10 +370,10 @@ static bool count_connection(void *user, const ls_endpoint *address, bool has_en
     const worker *self = user;
     uint64_t origin = ls_endpoint_origin(address);
     if (has_ended) {
-        ls_join_limits_disconnect(self->limits, self->settings.worker, origin);
+        ls_join_limits_disconnect(&self->shared->limits, self->settings.worker, origin);
         return true;
     }
-    return ls_join_limits_connect(self->limits, self->settings.worker, origin,
+    return ls_join_limits_connect(&self->shared->limits, self->settings.worker, origin,
                                   ls_event_loop_now_ns(loop_of(self)));
 }
 
@@ -415,7 +415,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
     ls_worker_rooms_config rooms = {.settings = settings,
                                     .directory = self->directory,
                                     .mark = self->mark,
-                                    .limits = self->limits,
+                                    .limits = &self->shared->limits,
                                     .console = self->console,
                                     .host = {.bind_host = "::",
                                              .descriptor = LS_WORKER_UDP_DESCRIPTOR,
@@ -455,10 +455,10 @@ static ls_status open_mark(worker *self, ls_text *why)
     return check_descriptor(status, why);
 }
 
-static ls_status map_limits(worker *self, ls_text *why)
+static ls_status map_shared(worker *self, ls_text *why)
 {
-    self->limits = ls_shared_memory_map(LS_WORKER_LIMITS_DESCRIPTOR, sizeof *self->limits);
-    return check_descriptor(self->limits ? LS_OK : LS_IO, why);
+    self->shared = ls_shared_memory_map(LS_WORKER_SHARED_DESCRIPTOR, sizeof *self->shared);
+    return check_descriptor(self->shared ? LS_OK : LS_IO, why);
 }
 
 static ls_status add_handlers(worker *self)
@@ -472,7 +472,6 @@ static ls_status add_handlers(worker *self)
     return status == LS_OK ? ls_event_loop_add_stop_signals(loop, signals) : status;
 }
 
-/* Of a service that has no other worker. */
 static ls_status create_publisher(worker *self, ls_text *why)
 {
     const ls_publisher_config publisher = {.relay = self->settings.relay,
@@ -480,14 +479,16 @@ static ls_status create_publisher(worker *self, ls_text *why)
                                            .public_name = self->settings.public_name,
                                            .region = self->settings.region,
                                            .admission = &self->admission,
-                                           .log = &self->console->log};
+                                           .log = &self->console->log,
+                                           .shared = &self->shared->published,
+                                           .worker = self->settings.worker};
     return publisher.relay ? ls_publisher_create(&publisher, &self->publisher, why) : LS_OK;
 }
 
 static ls_status build(worker *self, ls_text *why)
 {
     ls_status status = open_mark(self, why);
-    LS_THEN(status, map_limits(self, why));
+    LS_THEN(status, map_shared(self, why));
     LS_THEN(status, ls_room_directory_create(&self->directory));
     LS_THEN(status, open_door(self, why));
     LS_THEN(status, create_publisher(self, why));
@@ -552,7 +553,7 @@ ls_exit_code ls_worker_run(ls_console *console)
     ls_publisher_destroy(self->publisher);
     ls_room_directory_destroy(self->directory);
     ls_work_mark_destroy(self->mark);
-    ls_shared_memory_release(self->limits, sizeof *self->limits);
+    ls_shared_memory_release(self->shared, sizeof *self->shared);
     ls_admission_wipe(&self->admission);
     ls_json_destroy(self->texts);
     ls_release(ls_allocator_heap(), self);

@@ -6,12 +6,20 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
+#include "lockstep/server/host/publisher.h"
+#include "lockstep/server/service/join_limits.h"
+
+/* The memory that all workers share; zeroed at first. */
+typedef struct ls_worker_shared {
+    ls_join_limits limits; /* which the supervisor counts in as well */
+    ls_publisher_shared published;
+} ls_worker_shared;
 
 /* In every worker. */
 #define LS_WORKER_UDP_DESCRIPTOR 3
 #define LS_WORKER_CHANNEL_DESCRIPTOR 4
 #define LS_WORKER_MARK_DESCRIPTOR 5   /* of a work mark */
-#define LS_WORKER_LIMITS_DESCRIPTOR 6 /* of join limits, which all workers share */
+#define LS_WORKER_SHARED_DESCRIPTOR 6 /* of ls_worker_shared */
 
 /* Hosts rooms as the settings say that come first over the channel, until the supervisor says
  * LEAVE, or is gone. */

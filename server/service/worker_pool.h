@@ -14,7 +14,7 @@
 typedef struct ls_worker_pool_config {
     uint32_t workers;                   /* 1 .. LS_SERVICE_WORKERS_MAX */
     const int *sockets;                 /* of the UDP port, one for each worker; outlive the pool */
-    int limits;                         /* the descriptor of join limits, for all of them */
+    int shared;                         /* the descriptor of ls_worker_shared */
     const char *program;                /* its path */
     const ls_worker_settings *settings; /* of every worker, but for its number; borrowed */
     ls_event_loop *loop;

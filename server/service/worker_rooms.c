@@ -281,11 +281,6 @@ static bool is_public(const worker_room *room)
     return !is_private || strcmp(is_private, "on") != 0;
 }
 
-static uint64_t now_unix_s(void)
-{
-    return ls_clock_unix_ms() / 1000;
-}
-
 /* A peer as bans may name it. */
 static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
@@ -301,12 +296,12 @@ static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, co
 static const ls_ban *find_ban(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
     const ls_ban_subject who = subject_of(all, peer, name);
-    return ls_ban_list_find(&all->bans, &who, now_unix_s());
+    return ls_ban_list_find(&all->bans, &who, ls_clock_unix_ms() / 1000);
 }
 
 static void write_ban(const ls_ban *ban, ls_text *out)
 {
-    uint64_t now_s = now_unix_s();
+    uint64_t now_s = ls_clock_unix_ms() / 1000;
     uint64_t left_s = ban->until_unix_s > now_s ? ban->until_unix_s - now_s : 0;
     ls_text_set(out, "you are banned from this server for another %" PRIu64 " s%s%s", left_s,
                 ban->why[0] ? ": " : "", ban->why);

@@ -50,14 +50,14 @@ PROC = "/proc/"
 # What is compiled for Linux or glibc alone, or does no harm elsewhere: a file of /proc that is not
 # there.
 HARMLESS = {
-    "common/system/posix/heap.c": {PROC, "program_invocation_name", "mallopt"},
-    "common/system/posix/machine_items.c": {
+    "common/system/posix/memory.c": {PROC, "program_invocation_name", "mallopt"},
+    "common/system/posix/machine.c": {
         PROC,
         "sched_getaffinity",
         "dl_iterate_phdr",
         "link.h",
     },
-    "common/system/posix/nonblocking_writer.c": {PROC},
+    "common/system/posix/output.c": {PROC},
 }
 
 
@@ -145,13 +145,13 @@ SAMPLES = (
             "common/system/posix/linux_parts.c": "#include <sys/epoll.h>\nmemfd_create(n, 0);\n",
             "common/system/posix/file.c": "#include <sys/epoll.h>\n/* memfd_create */\n"
             'int a = memfd_create(n, 0);\nint b = open("/proc/self/x");\n',
-            "common/system/posix/nonblocking_writer.c": "int a;\n",
+            "common/system/posix/output.c": "int a;\n",
         },
         [
             "file.c:1: sys/epoll.h is Linux's",
             "file.c:3: memfd_create is Linux's",
             "file.c:4: /proc/ is Linux's",
-            "nonblocking_writer.c:1: has no /proc/ any more",
+            "output.c:1: has no /proc/ any more",
         ],
     ),
     (

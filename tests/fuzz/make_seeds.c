@@ -5,7 +5,7 @@
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/common/simulations/units/units_orders.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/protocol/blob/blob_packet.h"
 #include "lockstep/protocol/discovery/discovery.h"

@@ -1,7 +1,7 @@
 /* The server's journal and what lockstep-replay makes of it. */
 #define _GNU_SOURCE
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <signal.h>

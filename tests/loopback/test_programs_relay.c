@@ -149,8 +149,6 @@ Test(programs_relay, a_line_that_cannot_be_right_is_refused)
                           "port");
     hosted_expect_refusal(2, LS_TEST_RELAY, "the port in '127.0.0.1:x' is not a number", "--port",
                           "0", "--http", "127.0.0.1:x");
-    hosted_expect_refusal(2, LS_TEST_SERVER, "--map-port is for a server without --config",
-                          "--config", "file.toml", "--map-port", "on");
     hosted_expect_refusal(2, LS_TEST_RELAY, "--hosts takes a number from 1 to 4096", "--hosts",
                           "0");
     hosted_expect_refusal(1, LS_TEST_RELAY, "cannot read", "--key-file", hosted_path("none"));
@@ -190,9 +188,38 @@ Test(programs_relay, rooms_of_a_service_are_joined_by_its_code)
     hosted_expect_exit(&hosted.server, 0);
 }
 
-Test(programs_relay, a_service_of_many_workers_is_not_published)
+/* Those of all workers, who tell each other of them within seconds. */
+static void expect_listed_seats(double seats)
+{
+    const char *path = hosted_path("games");
+    double listed = 0;
+    for (int tries = 0; listed < seats && tries < 200; tries++) {
+        hosted_run(0, LS_TEST_CLIENT, "--list", relay_address(), "--json", path);
+        cJSON *games = hosted_read_json(path);
+        listed = hosted_number(games, "games.0.seats");
+        cJSON_Delete(games);
+        hosted_pause_ms(100);
+    }
+    cr_assert_eq(listed, seats);
+}
+
+/* Two rooms are open, one at each worker; what the relay carries comes to both. */
+Test(programs_relay, rooms_of_many_workers_are_joined_by_its_code)
 {
     start_relay(NULL, NULL);
-    hosted_expect_refusal(2, LS_TEST_SERVER, "workers = 1", "--config",
-                          service_file("workers = 2"));
+    hosted_serve("--config", service_file("workers = 2\ndrain-timeout = 0"));
+    const char *join = code();
+    hosted_expect_words(&hosted.server, "listed as 'Friday'");
+    expect_listed_seats(4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *number = hosted_text("%u", i);
+        hosted_join_to(join, LS_ARGUMENTS("--bot", number, "--name", number, "--ticks", "60",
+                                          i != 3 ? "--through-relay" : NULL));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        hosted_expect_exit(&hosted.clients[i], 0);
+    }
+    ls_process_signal(&hosted.server, SIGTERM);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_all(&hosted.server, "pair-1: the match starts", "pair-2: the match starts");
 }

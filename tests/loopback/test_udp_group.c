@@ -6,6 +6,7 @@
 #include "lockstep/protocol/udp/udp_group.h"
 
 #include "lockstep/common/system/udp_socket.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
 #include "lockstep/tests/loopback/station.h"
@@ -120,11 +121,42 @@ static void assert_others_go_to(uint32_t default_worker)
         memset(bytes, 2, sizeof bytes);
         bytes[0] = (uint8_t)first;
         bool is_client_s = first == LS_KEY_EXCHANGE_REQUEST || first == LS_KEY_EXCHANGE_CONFIRM;
-        cr_assert_eq(worker_of(bytes, sizeof bytes), is_client_s ? 1 : default_worker);
+        bool is_relay_s = ls_relay_is_meant(bytes, 1) && first != LS_RELAY_CARRY;
+        uint32_t expected = is_client_s ? 1 : is_relay_s ? 0 : default_worker;
+        cr_assert_eq(worker_of(bytes, sizeof bytes), expected, "%u", first);
     }
     const uint8_t packet = 0x81;
     cr_assert_eq(worker_of(&packet, 1), default_worker);
     cr_assert_eq(worker_of(&packet, 0), default_worker);
+}
+
+/* Datagrams that a relay carries go where they would without it; but a player's question about the
+ * code goes to the worker that is registered. */
+static void assert_carried_go_by_content(uint32_t default_worker)
+{
+    static const uint64_t flow = UINT64_C(0x8181018181810181); /* of bytes as packets begin with */
+    uint8_t bytes[LS_SEALED_DATAGRAM_BYTES_MAX + LS_RELAY_CARRY_HEADER_BYTES];
+    uint8_t content[LS_SEALED_DATAGRAM_BYTES_MAX] = {0};
+    for (uint32_t index = 0; index < LS_SEALED_INDICES; index += 997) {
+        const ls_sealed_header header = {.index = (uint16_t)index, .counter = 1};
+        ls_sealed_write_client_header(content, &header);
+        size_t size = ls_relay_write_carry(bytes, flow, content, 40);
+        cr_assert_eq(worker_of(bytes, size), index % WORKERS);
+    }
+    for (uint32_t worker = 0; worker < WORKERS; worker++) {
+        const ls_request request = {.version = 1, .route = (uint8_t)(worker + 1)};
+        size_t size =
+            ls_relay_write_carry(bytes, flow, content, ls_request_write(&request, content));
+        cr_assert_eq(worker_of(bytes, size), worker);
+    }
+    const ls_request request = {.version = 1};
+    size_t size = ls_relay_write_carry(bytes, flow, content, ls_request_write(&request, content));
+    cr_assert_eq(worker_of(bytes, size), default_worker);
+    content[0] = LS_RELAY_PROVE;
+    size = ls_relay_write_carry(bytes, flow, content, 96);
+    cr_assert_eq(worker_of(bytes, size), LS_UDP_GROUP_RELAY_WORKER);
+    cr_assert_eq(worker_of(bytes, LS_RELAY_CARRY_HEADER_BYTES + 1), LS_UDP_GROUP_RELAY_WORKER);
+    cr_assert_eq(worker_of(bytes, 2), LS_UDP_GROUP_RELAY_WORKER);
 }
 
 static void assert_steered(void)
@@ -134,6 +166,7 @@ static void assert_steered(void)
         cr_assert_eq(ls_udp_group_set_default(group, default_worker), LS_OK);
         assert_exchanges_go_by_route(default_worker);
         assert_others_go_to(default_worker);
+        assert_carried_go_by_content(default_worker);
     }
     assert_packets_go_by_index();
 }

@@ -67,7 +67,7 @@ def first_game(port):
     end = time.monotonic() + PATIENCE_S
     while not games(port):
         assert time.monotonic() < end
-        time.sleep(0.05)
+        time.sleep(0.2)
     return games(port)[0]
 
 
@@ -103,6 +103,21 @@ def check_connections(port):
     assert closed >= len(silent) - PER_ADDRESS, closed
 
 
+def check_floods(port):
+    """From one address, in a few connections."""
+    statuses = set()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    with contextlib.closing(connection):
+        for _ in range(2000):
+            connection.request("GET", "/v1/games")
+            reply = connection.getresponse()
+            reply.read()
+            statuses.add(reply.status)
+            if statuses == {200, 429}:
+                return
+    assert False, statuses
+
+
 def read_port(path):
     return int(path.read_text(encoding="ascii"))
 
@@ -115,7 +130,7 @@ def play(folder, relay, relay_port, http_port):
     with Running(folder, "lockstep-server", "--sim", "arena", "--players", "1", "--ticks", "30",
                  "--bind", "127.0.0.1", "--port", "0", "--find", "off", "--identity",
                  folder / "identity", "--publish", place, "--public", "Friday  arena", "--region",
-                 "eu-west") as server:
+                 "eu-west", "--web", "127.0.0.1:0", "--web-files", folder) as server:
         server.wait_for("listed as 'Friday")
         game = first_game(http_port)
         assert (game["name"], game["simulation"], game["seats"], game["free"], game["region"],
@@ -124,12 +139,14 @@ def play(folder, relay, relay_port, http_port):
         assert code == 0, errors
         listed = json.loads(output)["games"][0]
         join = game["code"] + "@" + place
+        server.wait_for(f"/play#lockstep://{join}/")
         assert (listed["join"], listed["name"], listed["digest"]) == (
             join, "Friday arena", game["digest"]), listed
         code, output, errors = run_client("--list", place)
         assert code == 0 and join in output and "Friday arena" in output, output
         check_headers(http_port)
         check_connections(http_port)
+        check_floods(http_port)
         code, _, errors = run_client(join, "--bot", "1")
         assert code == 0, errors
         server.process.wait(PATIENCE_S)

@@ -665,6 +665,23 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
         wait_for(lambda: (journal.parent / "uploaded" / journal.name).exists(), "now it is as well")
 
 
+def test_room_that_goes_on_a_little_later_gets_no_other_one_in_its_place():
+    with Service(ONE_PAIR) as service:
+        service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        known = service.folder / "journals" / "rooms.json"
+        wait_for(lambda: known.exists() and ".journal" in known.read_text(encoding="utf-8"),
+                 "the room is written down")
+        service.stop(signal.SIGKILL)
+        journal = next((service.folder / "journals").glob("*-pair-1-*.journal"))
+        with open(journal, "r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            service.start()
+            wait_for(lambda: "room pair-1 does not go on" in service.log(), "the reason in the log")
+        service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        rooms = json.loads(service.ask("GET", API + "/rooms")[2])["rooms"]
+        assert [room["name"] for room in rooms] == ["pair-1"], rooms
+
+
 def test_room_whose_journal_has_nothing_is_given_up():
     with Service(ONE_PAIR) as service:
         service.wait_until("pair-1", lambda room: room["state"] == "waiting")

@@ -4,7 +4,7 @@
  * sanitizer has to report. */
 #define _XOPEN_SOURCE 700
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/server/journal/journal_file.h"
 
 #include <inttypes.h>

@@ -114,7 +114,8 @@ Test(ban_list, what_is_nobody_is_refused)
                  {LS_BAN_ADDRESS, "[::1"},  {LS_BAN_ADDRESS, "dead.beef"},
                  {LS_BAN_ADDRESS, "127.1"}, {LS_BAN_ADDRESS, "[192.0.2.7]"},
                  {LS_BAN_ACCOUNT, "ann"},   {LS_BAN_ACCOUNT, "-1"},
-                 {LS_BAN_NAME, ""},         {LS_BAN_NAME, "\x01\x02"}};
+                 {LS_BAN_NAME, ""},         {LS_BAN_NAME, "\x01\x02"},
+                 {LS_BAN_KIND_COUNT, "Ann"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ls_ban made = {.number = 0};
         cr_assert_eq(ls_ban_set(&made, wrong[i].kind, wrong[i].what, &why), LS_BAD_ARGUMENT, "%s",

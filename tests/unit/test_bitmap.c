@@ -1,4 +1,4 @@
-#include "lockstep/client/view/bitmap.h"
+#include "lockstep/client/view/canvas.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

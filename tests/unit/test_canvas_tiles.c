@@ -1,4 +1,4 @@
-#include "lockstep/client/view/bitmap.h"
+#include "lockstep/client/view/canvas.h"
 #include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"

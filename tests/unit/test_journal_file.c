@@ -2,7 +2,7 @@
 #include "lockstep/server/journal/journal_file.h"
 
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/tests/support/rights.h"
 
 #include <criterion/criterion.h>

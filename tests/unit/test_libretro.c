@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 /* The plug-in over libretro cores: Nestopia and Gambatte play cartridges of our own. */
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/simulation/state_schema.h"
@@ -6,6 +7,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define PAD_B 0x01u
 #define PAD_Y 0x02u
@@ -224,6 +227,25 @@ Test(libretro, damaged_saves_do_no_harm)
         cr_assert_eq(loaded.simulation->load(&sim->config, sim_state(sim), saved + head, size),
                      LS_OK);
     }
+}
+
+/* The save ends where memory does that cannot be read. */
+Test(libretro, a_core_reads_nothing_behind_the_end_of_a_save_that_is_too_short)
+{
+    sim_fixture *sim =
+        sim_open(loaded.simulation, config_of(LS_TEST_TRUSTING_CORE, game_boy.content));
+    sim_run_bots(sim, 3);
+    size_t size = 0;
+    const uint8_t *saved = save_of(sim, &size) + ls_sim_instance_save_head_bytes(sim->instance);
+    size = loaded.simulation->save(&sim->config, sim_state(sim), NULL, 0);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    memcpy(pages + page - 100, saved, 100);
+    (void)loaded.simulation->load(&sim->config, sim_state(sim), pages + page - 100, 100);
+    cr_assert_eq(loaded.simulation->load(&sim->config, sim_state(sim), saved, size), LS_OK);
+    munmap(pages, 2 * page);
 }
 
 Test(libretro, the_picture_is_what_the_core_has_shown)

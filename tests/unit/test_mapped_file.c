@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/nonblocking_writer.h"
+#include "lockstep/common/system/output.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulations/builtin.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/system/pages.h"
+#include "lockstep/common/system/memory.h"
 
 #include <criterion/criterion.h>
 

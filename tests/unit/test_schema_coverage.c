@@ -1,4 +1,3 @@
-#include "lockstep/common/simulation/schema_coverage.h"
 
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/state_schema.h"

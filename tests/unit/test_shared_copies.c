@@ -1,4 +1,4 @@
-#include "lockstep/common/simulation/shared_copies.h"
+#include "lockstep/common/simulation/snapshot_ring.h"
 
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/state_hash.h"

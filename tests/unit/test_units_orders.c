@@ -1,4 +1,4 @@
-#include "lockstep/common/simulations/units/units_orders.h"
+#include "lockstep/common/simulations/units/units_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

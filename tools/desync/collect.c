@@ -3,7 +3,6 @@
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/mapped_file.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/desync/report.h"
 

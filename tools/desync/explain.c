@@ -3,7 +3,7 @@
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/system/ability.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/desync/memory_check.h"
 #include "lockstep/tools/desync/report.h"

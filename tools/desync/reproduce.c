@@ -9,10 +9,9 @@
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
-#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/signals.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,15 +3,81 @@
 #ifndef LOCKSTEP_TOOLS_LIBLOCKSTEP_HANDLE_H
 #define LOCKSTEP_TOOLS_LIBLOCKSTEP_HANDLE_H
 
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/program/command_line.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulation/sim_instance.h"
-#include "lockstep/tools/liblockstep/event_queue.h"
+#include "lockstep/server/match/match.h"
+#include "lockstep/server/rooms/hosting.h"
 #include "lockstep/tools/liblockstep/lockstep.h"
-#include "lockstep/tools/liblockstep/settings.h"
 
 #include <stdbool.h>
+
+/* ---- Event queue: what a handle has to say and was not polled for, with texts of its own; and
+ * the log whose lines become the text of the next event ---- */
+
+#define LOCKSTEP_EVENTS_MAX 1024u
+#define LOCKSTEP_EVENT_TEXT_BYTES_MAX 4096u /* more lines are left out */
+
+/* Comes zeroed. */
+typedef struct lockstep_event_queue {
+    lockstep_event *events; /* LOCKSTEP_EVENTS_MAX and one more, for OVER; a ring */
+    uint32_t first;
+    uint32_t count;
+    char *polled; /* the text that the caller may still read */
+    size_t said_bytes;
+    char said[LOCKSTEP_EVENT_TEXT_BYTES_MAX]; /* lines since the last event */
+} lockstep_event_queue;
+
+/* False: memory is out. */
+bool lockstep_event_queue_open(lockstep_event_queue *queue);
+void lockstep_event_queue_close(lockstep_event_queue *queue);
+
+/* Lines of this log are the text of the next event that has none of its own. */
+ls_log lockstep_event_queue_log(lockstep_event_queue *queue);
+
+/* Adds an event, with the text, or with NULL the lines since the last one. */
+void lockstep_event_queue_add(lockstep_event_queue *queue, lockstep_event event, const char *text);
+
+/* Lines that belong to no event become one. */
+void lockstep_event_queue_flush(lockstep_event_queue *queue);
+
+bool lockstep_event_queue_take(lockstep_event_queue *queue, lockstep_event *event);
+
+/* ---- Settings: what a handle was set to by name, over the tables of the programs (hosting,
+ * match and session); and a table of the few that are a client's alone. Owns the texts ---- */
+
+typedef struct lockstep_settings {
+    /* Of a client, and of a simulation. */
+    const char *server, *token_path, *seat_path, *sim;
+    uint32_t connect_wait_ms;
+    bool is_insecure;
+    bool has_thread; /* of a host, too */
+    ls_session_config session;
+
+    ls_hosting hosting;
+    ls_match_config match; /* fields of it, ... */
+    uint64_t match_given;  /* ... of these rows of ls_match_settings */
+    ls_param_options params;
+
+    char **texts; /* that the values are borrowed from */
+    uint32_t text_count;
+} lockstep_settings;
+
+void lockstep_settings_init(lockstep_settings *settings);
+void lockstep_settings_deinit(lockstep_settings *settings);
+
+/* NOT_FOUND, BAD_ARGUMENT, NO_MEMORY, with `why`. */
+ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const char *name,
+                                const char *value, ls_text *why);
+
+/* The row of a setting by its number; NULL: there is none. */
+const ls_setting_row *lockstep_settings_row(int kind, uint32_t number);
+
+/* ---- handle ---- */
 
 /* The part of a kind works with this. */
 typedef struct lockstep_self {

@@ -298,6 +298,8 @@ CONSTANTS = (
 
 HEAD = """/* Written by tools/maths/strict_tables.py: change that. */
 #include "lockstep/common/maths/strict_tables.h"
+
+/* clang-format off: a line has whole rows of a table. */
 """
 
 
@@ -330,11 +332,11 @@ def make():
     parts.append(array("two_over_pi_words", (f"0x{word:08x}u" for word in two_over_pi_words()), 6,
                        "uint32_t"))
     pairs = [number(x) for row in exp_table() for x in row]
-    parts.append(array("exp_table", pairs, 2))
+    parts.append(array("exp_table", pairs, 4))
     triples = [number(x) for row in log_table() for x in row]
     parts.append(array("log_table", triples, 3))
     arcs = [pair(atan(D(i) / ARC_STEPS)) for i in range(ARC_STEPS + 1)]
-    parts.append(array("arc_table", [number(x) for row in arcs for x in row], 2))
+    parts.append(array("arc_table", [number(x) for row in arcs for x in row], 4))
     return "\n".join(parts)
 
 

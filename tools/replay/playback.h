@@ -7,7 +7,7 @@
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/sim_files.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 /* Others only read it. */
 typedef struct replay_playback {

@@ -2,7 +2,7 @@
 #include "lockstep/tools/schema/debug_types.h"
 
 #include "lockstep/common/maths/stable_sort.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -1,8 +1,8 @@
 #include "lockstep/tools/synctest/crash.h"
 
 #include "lockstep/common/simulation/plugin_place.h"
-#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/library.h"
+#include "lockstep/common/system/signals.h"
 
 #include <stdlib.h>
 #include <string.h>

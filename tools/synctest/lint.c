@@ -4,7 +4,7 @@
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/program/symbol_name.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/tools/synctest/lint_rules.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 #include "lockstep/tools/synctest/page_memory.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/system/pages.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/tools/synctest/noise.h"
 
 enum {

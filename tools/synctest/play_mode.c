@@ -3,7 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"

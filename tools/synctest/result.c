@@ -2,8 +2,8 @@
 
 #include "lockstep/common/program/html.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/common/system/crash_signal.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/common/system/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "lockstep/tools/synctest/runner.h"
 
 #include "lockstep/common/system/ability.h"
-#include "lockstep/common/system/crash_signal.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/shared_memory.h"
+#include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"

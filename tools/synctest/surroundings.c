@@ -1,6 +1,6 @@
 #include "lockstep/tools/synctest/surroundings.h"
 
-#include "lockstep/common/system/heap.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/process_changes.h"

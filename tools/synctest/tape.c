@@ -1,7 +1,7 @@
 #include "lockstep/tools/synctest/tape.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/system/mapped_file.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/common/system/shared_memory.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 
 #include "lockstep/common/system/file_writes.h"
-#include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/memory.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Units: a small strategy battle, the built-in simulation with variable-length inputs.
  * Up to eight armies of soldiers, archers and scouts march, fight, retreat and are reinforced in
- * waves; players give orders to selections of their units (units_orders.h). Owns the descriptor
+ * waves; players give orders to selections of their units (units_state.h). Owns the descriptor
  * alone: states belong to instances. Called by the loader and by tests. */
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_UNITS_UNITS_H
 #define LOCKSTEP_COMMON_SIMULATIONS_UNITS_UNITS_H

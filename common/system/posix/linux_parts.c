@@ -2,8 +2,8 @@
 #include "lockstep/common/system/posix/parts.h"
 
 #include "lockstep/common/base/sanitizers.h"
-#include "lockstep/common/system/heap.h"
 #include "lockstep/common/system/machine.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/program_start.h"
 
 #include <errno.h>

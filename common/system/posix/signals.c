@@ -1,8 +1,13 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "lockstep/common/system/signals.h"
+
+#include "lockstep/common/base/clock.h"
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -56,4 +61,155 @@ void ls_signals_drop_stops(const ls_held_signals *held)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- unanswered signals ---- */
+
+static const uint64_t UNANSWERED_NS = 2 * LS_NS_PER_SECOND;
+static void (*answers)(int); /* the handler of stops that was there before */
+static void (*ends)(void);
+static _Atomic uint64_t asked_ns; /* 0: no signal waits for an answer */
+
+static void on_stop(int number)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * LS_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+    if (asked_ns == 0 || now_ns - asked_ns < UNANSWERED_NS) {
+        asked_ns = asked_ns == 0 ? now_ns : asked_ns;
+        answers(number);
+        return;
+    }
+    if (ends) {
+        ends();
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void ls_signals_end_unanswered(void)
+{
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        struct sigaction action;
+        bool is_other = sigaction(stops[i], NULL, &action) == 0 && action.sa_handler != on_stop;
+        if (is_other && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+            answers = action.sa_handler;
+            action.sa_handler = on_stop;
+            sigaction(stops[i], &action, NULL);
+        }
+    }
+}
+
+void ls_signals_answer(void)
+{
+    asked_ns = 0;
+}
+
+void ls_signals_watch_unanswered(void (*before_end)(void))
+{
+    ends = before_end;
+}
+
+/* ---- crash signal ---- */
+
+enum {
+    HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+};
+
+static const struct {
+    int number;
+    const char *name;
+    const char *text;
+} crashes[] = {
+    {SIGSEGV, "SIGSEGV", "segmentation fault"},
+    {SIGBUS, "SIGBUS", "bus error"},
+    {SIGFPE, "SIGFPE", "arithmetic error"},
+    {SIGILL, "SIGILL", "illegal instruction"},
+    {SIGABRT, "SIGABRT", "aborted"},
+    {SIGTRAP, "SIGTRAP", "trap"},
+    {SIGSYS, "SIGSYS", "bad system call"},
+    {SIGKILL, "SIGKILL", "killed"}, /* the last: nothing catches it, and those behind are none */
+    {SIGALRM, "SIGALRM", "signal"},
+    {SIGPIPE, "SIGPIPE", "signal"},
+    {SIGTERM, "SIGTERM", "signal"},
+    {SIGXCPU, "SIGXCPU", "signal"},
+};
+
+int ls_crash_signal(size_t index)
+{
+    size_t count = sizeof crashes / sizeof crashes[0];
+    return index < count && crashes[index].number != SIGKILL ? crashes[index].number : 0;
+}
+
+bool ls_crash_signal_is_of_file(int signal_number)
+{
+    return signal_number == SIGBUS;
+}
+
+const char *ls_crash_signal_name(int signal_number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (crashes[i].number == signal_number) {
+            return crashes[i].name;
+        }
+    }
+    return NULL;
+}
+
+const char *ls_crash_signal_text(int signal_number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (crashes[i].number == signal_number) {
+            return crashes[i].text;
+        }
+    }
+    return "signal";
+}
+
+static void (*caller)(const ls_crash *crash);
+
+static const void *instruction_of(const ucontext_t *context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    return (const void *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__linux__) && defined(__aarch64__)
+    return (const void *)(uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const ls_crash crash = {.signal_number = number,
+                            .instruction = instruction_of(context),
+                            .is_access = number == SIGSEGV || number == SIGBUS,
+                            .touched = (uintptr_t)info->si_addr};
+    caller(&crash);
+    raise(number); /* the handler was for once: this ends the process */
+}
+
+void ls_crash_signal_watch(void (*on_crash)(const ls_crash *crash), bool in_place_of_others)
+{
+    static uint8_t stack[HANDLER_STACK_BYTES];
+    caller = on_crash;
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction ours = {.sa_sigaction = on_signal,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+    int number = 0;
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
+        struct sigaction before;
+        bool is_free = sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+                       before.sa_handler == SIG_DFL;
+        if (is_free || in_place_of_others) {
+            sigaction(number, &ours, NULL);
+        }
+    }
+}
+
+void ls_crash_signal_write(const char *bytes, size_t size)
+{
+    ssize_t written = write(STDERR_FILENO, bytes, size);
+    (void)written;
 }
