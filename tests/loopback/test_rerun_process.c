@@ -433,6 +433,7 @@ Test(rerun_process, writes_outside_the_state_are_named_with_what_makes_them)
     }
 }
 
+#if !LS_HAS_ADDRESS_SANITIZER /* such a program is too large */
 static volatile uint32_t sway_so_far, between[64], swayed_last;
 
 static void sway(const ls_step *step)
@@ -477,7 +478,10 @@ Test(rerun_process, variables_of_the_program_itself_are_named)
     cr_expect_eq(found_times, 2);
     cr_expect_str_eq(found.outside.bytes, "pass sway writes to the variable sway_so_far");
     cr_expect_str_eq(found.harmless.bytes, "pass sway writes to the variable swayed_last");
+    ls_replay_window_destroy(here.window);
+    ls_sim_instance_destroy(here.instance);
 }
+#endif
 
 Test(rerun_process, variables_of_cpp_and_rust_are_named_as_in_the_source)
 {
