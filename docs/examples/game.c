@@ -59,7 +59,10 @@ int main(int argc, char **argv)
         printf("%s\n", info.invite);
         fflush(stdout);
     }
-    while (result >= 0 && (result = lockstep_frame(me, 16)) > 0) {
+    int goes_on = result == 0;
+    while (goes_on) {
+        result = lockstep_frame(me, 16);
+        goes_on = result > 0;
         if (!is_host && lockstep_get_view(me, &view) == 0) {
             /* Draw the ships here, view.alpha of the way from view.previous to view.state. */
             unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT, jump = keys | JUMP;
@@ -77,7 +80,9 @@ int main(int argc, char **argv)
         printf("tick %u: the first ship is at %d mm\n", view.tick,
                ((const ship *)view.state)->place);
     }
-    printf("%s\n", result < 0 ? lockstep_error(me) : "the match is over");
+    if (result < 0) {
+        fprintf(stderr, "%s\n", lockstep_error(me));
+    }
     lockstep_close(me);
     return result < 0;
 }

@@ -80,7 +80,10 @@ int main(int argc, char **argv)
         std::printf("%s\n", info.invite);
         std::fflush(stdout);
     }
-    while (result >= 0 && (result = lockstep_frame(me, 16)) > 0) {
+    bool goes_on = result == 0;
+    while (goes_on) {
+        result = lockstep_frame(me, 16);
+        goes_on = result > 0;
         if (!is_host && lockstep_get_view(me, &view) == 0) {
             unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT, jump = keys | JUMP;
             if (keys != held) {
@@ -97,7 +100,9 @@ int main(int argc, char **argv)
         std::printf("tick %u: the first ship is at %d mm\n", view.tick,
                     static_cast<const State *>(view.state)->ships[0].place);
     }
-    std::printf("%s\n", result < 0 ? lockstep_error(me) : "the match is over");
+    if (result < 0) {
+        std::fprintf(stderr, "%s\n", lockstep_error(me));
+    }
     return result < 0;
 }
 #endif
