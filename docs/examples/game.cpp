@@ -37,17 +37,8 @@ void step(void *, void *state, const lockstep_inputs *inputs) noexcept
     }
 }
 
-constexpr uint32_t type_of(int32_t Ship::*)
-{
-    return LOCKSTEP_I32;
-}
-
-#define SHIP_FIELD(member, unit)                                                                   \
-    {                                                                                              \
-        "ships." #member, unit, type_of(&Ship::member), 1, SHIPS, offsetof(Ship, member),          \
-            sizeof(Ship)                                                                           \
-    }
-const lockstep_field fields[] = {SHIP_FIELD(place, "mm"), SHIP_FIELD(speed, "mm/tick")};
+const lockstep_field fields[] = {LOCKSTEP_FIELDS(State, ships, place, "mm", LOCKSTEP_I32),
+                                 LOCKSTEP_FIELDS(State, ships, speed, "mm/tick", LOCKSTEP_I32)};
 const uint8_t edges[] = {JUMP}, buttons[] = {LEFT | RIGHT};
 const lockstep_game game = {sizeof game, "ships", 1,       60,   SHIPS,   1,     sizeof(State),
                             fields,      2,       nullptr, step, nullptr, edges, buttons};

@@ -104,7 +104,7 @@ static uint32_t own_slot(const client_part *client)
 static void add_notice(client_part *client, const ls_notice *notice)
 {
     if (notice->kind == LS_NOTICE_NEXT) { /* the line says which match the room plays next */
-        lockstep_event_queue_flush(&client->handle->events);
+        lockstep_event_queue_flush(&client->handle->events, ls_session_tick(client->session));
         return;
     }
     lockstep_event_kind kind = notice->kind == LS_NOTICE_PAUSED     ? LOCKSTEP_PAUSED
@@ -152,7 +152,8 @@ static bool plain_kind(const client_part *client, const ls_session_event *event,
                     : is_cause                                ? event->cause.tick
                     : event->kind == LS_SESSION_EVENT_ENDED   ? event->end.final_tick
                     : event->kind == LS_SESSION_EVENT_WAITING ? event->waiting.tick
-                                                              : event->tick;
+                    : event->tick > 0                         ? event->tick
+                                                              : ls_session_tick(client->session);
             return true;
         }
     }
@@ -171,12 +172,17 @@ static void on_event(client_part *client, const ls_session_event *event, uint64_
     }
     ls_session_log_event(&client->lines, event, now_ns);
     if (event->kind == LS_SESSION_EVENT_CHAT) {
-        add_event(client, LOCKSTEP_CHAT, event->chat.slot, 0, event->chat.text);
+        add_event(client, LOCKSTEP_CHAT, event->chat.slot, ls_session_tick(client->session),
+                  event->chat.text);
     } else if (event->kind == LS_SESSION_EVENT_NOTICE) {
         add_notice(client, &event->notice);
     } else if (event->kind == LS_SESSION_EVENT_OVER) {
         add_over(client, event);
     } else if (plain_kind(client, event, &kind, &slot, &tick)) {
+        char *said = client->handle->events.said;
+        if (kind == LOCKSTEP_LOST) {
+            said[strcspn(said, "\n")] = '\0'; /* the rest is for who reads logs */
+        }
         ls_text last = {{0}};
         ls_text_set(&last, "the last tick is %u", tick);
         add_event(client, kind, slot, tick, kind == LOCKSTEP_ENDED ? last.bytes : NULL);
@@ -194,7 +200,7 @@ static void after_turn(client_part *client, uint64_t now_ns)
     while (ls_session_next_event(client->session, &event)) {
         on_event(client, &event, now_ns);
     }
-    lockstep_event_queue_flush(events);
+    lockstep_event_queue_flush(events, ls_session_tick(client->session));
     ls_client_link_flush(client->link);
     uint64_t due_ns = LS_MIN(ls_session_next_ns(client->session), client->frame_ns);
     uint64_t link_ns = ls_client_link_next_ns(client->link);

@@ -76,11 +76,11 @@ void lockstep_event_queue_add(lockstep_event_queue *queue, lockstep_event event,
     queue->said[0] = '\0';
 }
 
-void lockstep_event_queue_flush(lockstep_event_queue *queue)
+void lockstep_event_queue_flush(lockstep_event_queue *queue, uint32_t tick)
 {
+    const lockstep_event line = {.kind = LOCKSTEP_LOG, .slot = LOCKSTEP_NO_SLOT, .tick = tick};
     if (queue->said_bytes > 0) {
-        lockstep_event_queue_add(
-            queue, (lockstep_event){.kind = LOCKSTEP_LOG, .slot = LOCKSTEP_NO_SLOT}, NULL);
+        lockstep_event_queue_add(queue, line, NULL);
     }
 }
 
@@ -283,7 +283,10 @@ ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const cha
         return LS_NO_MEMORY;
     }
     ls_setting_target target = {.fields = target_of(settings, table)};
-    ls_status status = ls_setting_read_text(table, &target, &text, why);
+    ls_text reason = {{0}};
+    ls_status status = ls_setting_read_text(table, &target, &text, &reason);
+    bool is_flag = strncmp(reason.bytes, "--", 2) == 0; /* as a program's user knows it */
+    ls_text_set(why, "%s%s", is_flag ? "setting " : "", reason.bytes + (is_flag ? 2 : 0));
     if (status == LS_OK && table == &ls_match_settings) {
         settings->match_given |= target.given;
     }

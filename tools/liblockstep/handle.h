@@ -45,7 +45,7 @@ ls_log lockstep_event_queue_log(lockstep_event_queue *queue);
 void lockstep_event_queue_add(lockstep_event_queue *queue, lockstep_event event, const char *text);
 
 /* Lines that belong to no event become one. */
-void lockstep_event_queue_flush(lockstep_event_queue *queue);
+void lockstep_event_queue_flush(lockstep_event_queue *queue, uint32_t tick);
 
 bool lockstep_event_queue_take(lockstep_event_queue *queue, lockstep_event *event);
 

@@ -44,6 +44,9 @@ static uint64_t now_of(const lockstep_self *handle)
 /* -1: no event of its own, but a line of the log if it has one. */
 static int kind_of(const ls_match_event *event)
 {
+    if (event->kind == LS_MATCH_PLAYER_READY && !event->was_coming) {
+        return -1; /* it was told when the player returned */
+    }
     static const struct {
         ls_match_event_kind from;
         lockstep_event_kind to;
@@ -76,17 +79,19 @@ static void on_event(void *user, ls_room *room, const ls_match_event *event)
 {
     host_part *host = user;
     int kind = kind_of(event);
-    (void)room;
+    uint32_t now = ls_match_tick(ls_room_match(room));
     host->desyncs += event->kind == LS_MATCH_DESYNC ? 1 : 0;
     if (kind < 0) {
-        lockstep_event_queue_flush(&host->handle->events);
+        lockstep_event_queue_flush(&host->handle->events, now);
         return;
     }
+    bool is_of_all = kind == LOCKSTEP_REFUSED_PEER || kind == LOCKSTEP_STARTED ||
+                     kind == LOCKSTEP_WAITING || kind == LOCKSTEP_ENDED ||
+                     kind == LOCKSTEP_PAUSED || kind == LOCKSTEP_UNPAUSED;
     const lockstep_event ours = {.kind = kind,
                                  .status = event->status,
-                                 .slot =
-                                     kind == LOCKSTEP_REFUSED_PEER ? LOCKSTEP_NO_SLOT : event->slot,
-                                 .tick = event->tick};
+                                 .slot = is_of_all ? LOCKSTEP_NO_SLOT : event->slot,
+                                 .tick = event->tick > 0 ? event->tick : now};
     const char *text = kind == LOCKSTEP_CHAT ? event->text.bytes : NULL;
     lockstep_event_queue_add(&host->handle->events, ours, text);
     ls_event_loop_stop(host->handle->loop);
@@ -96,7 +101,8 @@ static void on_bundle(void *user, const ls_desync_file *file)
 {
     host_part *host = user;
     if (file->status == LS_OK) {
-        const lockstep_event event = {.kind = LOCKSTEP_BUNDLE, .slot = file->slot};
+        const lockstep_event event = {
+            .kind = LOCKSTEP_BUNDLE, .slot = file->slot, .tick = ls_match_tick(match_of(host))};
         lockstep_event_queue_add(&host->handle->events, event, file->path);
     }
 }
@@ -106,7 +112,7 @@ static void watch_admission(void *user, uint64_t now_ns)
     host_part *host = user;
     ls_admission_watch(&host->admission, ls_host_transport(ls_rooms_host(host->rooms)),
                        &host->console.log, now_ns);
-    lockstep_event_queue_flush(&host->handle->events);
+    lockstep_event_queue_flush(&host->handle->events, ls_match_tick(match_of(host)));
 }
 
 /* Bundles that are being written come before the end. */
@@ -116,7 +122,7 @@ static void end_if_done(host_part *host)
         return;
     }
     ls_rooms_finish_bundles(host->rooms);
-    lockstep_event_queue_flush(&host->handle->events);
+    lockstep_event_queue_flush(&host->handle->events, ls_match_tick(match_of(host)));
     const lockstep_event over = {.kind = LOCKSTEP_OVER,
                                  .status = host->is_saved ? LOCKSTEP_SAVED : LOCKSTEP_OK,
                                  .slot = LOCKSTEP_NO_SLOT,

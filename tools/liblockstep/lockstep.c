@@ -396,7 +396,7 @@ int lockstep_start(lockstep *handle)
 }
 
 /* Shows and steps what is due after up to time_ms. */
-static int work(lockstep *handle, uint32_t time_ms, bool *is_news)
+static int work(lockstep *handle, uint32_t time_ms, bool *has_event)
 {
     ls_text why = {{0}};
     if (handle->self.has_thread && time_ms > 0) {
@@ -408,7 +408,7 @@ static int work(lockstep *handle, uint32_t time_ms, bool *is_news)
     int result = kind_of(handle) == LOCKSTEP_CLIENT
                      ? lockstep_client_frame(&handle->self, time_ms, &why)
                      : lockstep_host_frame(&handle->self, time_ms);
-    *is_news = handle->self.events.added != handle->added;
+    *has_event = handle->self.events.added != handle->added;
     handle->added = handle->self.events.added;
     result = result < 0 ? fail(handle, (ls_status)result, &why) : result;
     leave(handle);
@@ -420,14 +420,14 @@ int lockstep_frame(lockstep *handle, uint32_t wait_ms)
     if (!is_right(handle, CLIENT | HOST, true)) {
         return LS_BAD_ARGUMENT;
     }
-    bool is_news = false;
+    bool has_event = false;
     int result = 1;
     uint32_t time_ms = 0;
     do {
         time_ms = LS_MIN(wait_ms, ROUND_MS);
         wait_ms -= time_ms;
-        result = work(handle, time_ms, &is_news);
-    } while (result > 0 && wait_ms > 0 && !is_news);
+        result = work(handle, time_ms, &has_event);
+    } while (result > 0 && wait_ms > 0 && !has_event);
     return result;
 }
 

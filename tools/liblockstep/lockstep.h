@@ -163,9 +163,8 @@ typedef struct lockstep_inputs {
 
 /* A game is a state without pointers and a step that depends on the state and the inputs alone: no
  * clock, file, address, thread, random number that is not in the state, or float that another
- * compiler rounds differently. Any number of states may be stepped at once, by any threads.
- * A shared object that exports `LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void)` is a
- * plug-in: programs play it by its file, and lockstep-synctest tests it. */
+ * compiler rounds differently. Any number of states may be stepped at once. A shared object with
+ * `LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void)` is a plug-in, played by its file. */
 typedef struct lockstep_game {
     size_t size;      /* sizeof(lockstep_game); members beyond it are absent (zero) */
     const char *name; /* 1 to 63 of a-z 0-9 - _ */
@@ -194,10 +193,8 @@ typedef struct lockstep_game {
 
 /* ---- every handle ---- */
 
-LOCKSTEP_API const char *lockstep_version(void); /* "0.1.0" */
-
-/* "MATCH_FULL"; "UNKNOWN" for a number that is no status. */
-LOCKSTEP_API const char *lockstep_status_name(int status);
+LOCKSTEP_API const char *lockstep_version(void);           /* "0.1.0" */
+LOCKSTEP_API const char *lockstep_status_name(int status); /* "MATCH_FULL"; else "UNKNOWN" */
 
 /* `game` is copied; what it points to stays until close. NULL: lockstep_set(handle, "sim", ...)
  * names a built-in (arena, rope, spring, tumble, units) or a plug-in's file; a client without one
@@ -368,9 +365,8 @@ LOCKSTEP_API int lockstep_draw(lockstep *client, lockstep_shape *shapes, size_t 
 
 /* ---- client, and host ---- */
 
-/* Client: this player's input from now on, until the next call (`once` 0); or for one tick, in the
- * order of these calls, behind which the other goes on (`once` 1: an order, a jump). FULL: 64 wait.
- */
+/* Client: this player's input from now on (`once` 0); or for one tick, in the order of these calls,
+ * behind which the other goes on (`once` 1: an order, a jump). FULL: 64 wait. */
 LOCKSTEP_API int lockstep_input(lockstep *client, const void *bytes, uint32_t size, int once);
 
 /* Host: sends a player away, with a sentence that it reads. NOT_FOUND: no player sits there. */
