@@ -802,8 +802,8 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(config.steps_max), .max = STEPS_MAX, .flag = "steps-max",
      .argument = "N", .group = HOW, .default_text = "6 with substeps, else no limit",
      .help = "At most so many steps in a frame, with every strategy; 0: no limit"},
-    {LS_SETTING_IS_READ, .read = read_plot, .flag = "plot", .letter = 'p',
-     .argument = "FILE.svg|.png", .group = PLOTS, .help = "Draw a page of plots (needs gnuplot)"},
+    {LS_SETTING_IS_READ, .read = read_plot, .flag = "plot", .argument = "FILE.svg|.png",
+     .group = PLOTS, .help = "Draw a page of plots (needs gnuplot)"},
 };
 
 static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};

@@ -249,6 +249,8 @@ int main(int argc, char **argv)
         .summary = "Joins a lockstep match.",
         .words = "INVITE|HOST[:PORT]|CODE@RELAY[:PORT]|-",
         .ending =
+            "INVITE is the link lockstep://... that a server prints, and by which the server is "
+            "known; CODE@RELAY the short code that it prints when it is published at a relay. "
             "With - the invite is read from standard input: so it is in no list of processes. "
             "Exit codes: 0 clean, 1 environment, network, refused, or no server was found, "
             "2 usage, "

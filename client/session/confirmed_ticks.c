@@ -411,14 +411,9 @@ ls_tick_inputs ls_confirmed_ticks_get(const ls_confirmed_ticks *ticks, ls_tick t
         .tick = tick, .slot_count = ticks->context->offer.config.players, .slots = slots};
 }
 
-ls_link_figures ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks)
+const ls_link_meter *ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks)
 {
-    return ls_link_meter_figures(&ticks->downlink);
-}
-
-bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks)
-{
-    return ticks->downlink.has_first;
+    return &ticks->downlink;
 }
 
 uint32_t ls_confirmed_ticks_pop_hold(ls_confirmed_ticks *ticks)

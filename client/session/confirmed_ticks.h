@@ -120,10 +120,8 @@ const ls_input_buffer *ls_confirmed_ticks_inputs(const ls_confirmed_ticks *ticks
 ls_tick_inputs ls_confirmed_ticks_get(const ls_confirmed_ticks *ticks, ls_tick tick,
                                       ls_slot_input slots[LS_PLAYERS_MAX]);
 
-ls_link_figures ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks);
-
-/* False until a packet has come over this connection. */
-bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks);
+/* Empty until a packet has come over this connection. */
+const ls_link_meter *ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks);
 
 /* How long the newest tick has been here, in the unit of the INPUTS header; LS_HOLD_NONE when it is
  * not known or was asked for before. */

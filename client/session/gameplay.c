@@ -547,7 +547,7 @@ void ls_gameplay_report(const ls_session *session, ls_session_report *report)
         report->end = session->end;
     }
     report->confirmed = ls_confirmed_ticks_end(session->ticks);
-    report->downlink = ls_confirmed_ticks_downlink(session->ticks);
+    report->downlink = ls_link_meter_figures(ls_confirmed_ticks_downlink(session->ticks));
     ls_uplink_report(session->uplink, report);
     ls_stepper_report(session->stepper, report);
     ls_diagnosis_report(session->diagnosis, report);

@@ -50,6 +50,7 @@ struct ls_uplink {
     bool is_loss_known;     /* the server has said so; until then it is a guess */
 
     uint64_t health_ns; /* when the server was last told about this machine */
+    uint64_t told_lost; /* packets of the downlink then */
     ls_lag_notes notes;
     uint64_t stalled_ticks;
     uint64_t stalling_ticks; /* of them, since the last TICKS came: noted when another one does */
@@ -341,13 +342,19 @@ static bool has_change(const ls_uplink *uplink, ls_tick first, ls_tick end)
     return false;
 }
 
+static bool has_new_loss(const ls_uplink *uplink)
+{
+    return uplink->context->offer.send_rate == LS_SEND_SAVING &&
+           ls_confirmed_ticks_downlink(uplink->context->ticks)->lost != uplink->told_lost;
+}
+
 /* Of how many inputs an INPUTS waits for the last. */
 static uint32_t inputs_a_packet(const ls_uplink *uplink)
 {
     const ls_session *context = uplink->context;
-    return ls_send_rate_ticks(context->offer.send_rate,
-                              !uplink->is_lossy && uplink->figures.loss == 0 &&
-                                  context->now_ns >= uplink->easy_ns,
+    bool is_easy = !uplink->is_lossy && uplink->figures.loss == 0 &&
+                   context->now_ns >= uplink->easy_ns && !has_new_loss(uplink);
+    return ls_send_rate_ticks(context->offer.send_rate, is_easy,
                               uplink->sync->config.input_delay_ticks, context->dt_ns);
 }
 
@@ -584,16 +591,19 @@ static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, l
 static void add_health(ls_uplink *uplink, ls_inputs_header *header)
 {
     uint64_t now_ns = uplink->context->now_ns;
-    if (!ls_confirmed_ticks_has_downlink(uplink->context->ticks)) {
+    const ls_link_meter *downlink = ls_confirmed_ticks_downlink(uplink->context->ticks);
+    if (!downlink->has_first) {
         return;
     }
     header->health.has_lag =
         is_playing(uplink) &&
         ls_lag_notes_take_report(&uplink->notes, uplink->sync->next_input, &header->health.lag);
-    header->has_health = header->health.has_lag || now_ns - uplink->health_ns >= LS_HEALTH_NS;
+    header->has_health = header->health.has_lag || has_new_loss(uplink) ||
+                         now_ns - uplink->health_ns >= LS_HEALTH_NS;
     if (header->has_health) {
-        header->health.downlink = ls_confirmed_ticks_downlink(uplink->context->ticks);
+        header->health.downlink = ls_link_meter_figures(downlink);
         uplink->health_ns = now_ns;
+        uplink->told_lost = downlink->lost;
     }
 }
 

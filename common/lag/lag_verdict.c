@@ -328,7 +328,7 @@ void ls_lag_text(const ls_lag *lag, ls_lag_view view, const char *whom, ls_text 
         return;
     case LS_LAG_FINE:
     case LS_LAG_CAUSE_COUNT:
-        ls_text_set(text, "fine");
+        ls_text_set(text, view == LS_LAG_TO_PLAYER ? "fine" : "no lag");
         return;
     }
     add_harm(lag, view, text);

@@ -32,26 +32,32 @@ static LS_CASE_FUNCTION(const char *, call_text, ls_plugin_call, LS_PLUGIN_CALL_
     }
 }
 
-static void add_sentence(ls_plain_text *line, const char *name, int number)
+static void add_sentence(ls_plain_text *line, const char *name, const char *verb, const char *by)
 {
     ls_plain_text_add(line, "simulation '");
     ls_plain_text_add(line, name);
-    ls_plain_text_add(line, "' crashed ");
+    ls_plain_text_add(line, "' ");
+    ls_plain_text_add(line, verb);
+    ls_plain_text_add(line, " ");
     add_place(line, &ls_plugin_place_here);
     ls_plain_text_add(line, " (");
-    ls_plain_text_add(line, ls_crash_signal_text(number));
+    ls_plain_text_add(line, by);
     ls_plain_text_add(line, "); lockstep-synctest ");
     ls_plain_text_add(line, name);
     ls_plain_text_add(line, " looks for the cause");
 }
 
-static void report(int number)
+/* A crash of our own code has no words but the system's. */
+static void report(const char *verb, const char *by)
 {
+    if (ls_plugin_place_here.call == LS_PLUGIN_CALL_NONE) {
+        return;
+    }
     char bytes[LINE_BYTES_MAX];
     ls_plain_text line = {.bytes = bytes, .capacity = sizeof bytes};
     const char *name = reporter.name ? reporter.name(reporter.user) : NULL;
     ls_plain_text_add(&line, reporter.report ? "" : "\nerror: ");
-    add_sentence(&line, name ? name : watched, number);
+    add_sentence(&line, name ? name : watched, verb, by);
     if (reporter.report) {
         reporter.report(reporter.user, bytes);
         return;
@@ -60,12 +66,14 @@ static void report(int number)
     ls_crash_signal_write(bytes, line.size);
 }
 
-/* A crash of our own code has no words but the system's. */
 static void on_crash(const ls_crash *crash)
 {
-    if (ls_plugin_place_here.call != LS_PLUGIN_CALL_NONE) {
-        report(crash->signal_number);
-    }
+    report("crashed", ls_crash_signal_text(crash->signal_number));
+}
+
+static void on_hang(void)
+{
+    report("hangs", "a second signal ended the program");
 }
 
 void ls_plugin_crash_report_to(const ls_plugin_crash_reporter *by)
@@ -77,4 +85,5 @@ void ls_plugin_crash_watch(const char *name)
 {
     ls_name_copy(watched, sizeof watched, name);
     ls_crash_signal_watch(on_crash, false);
+    ls_signals_watch_unanswered(on_hang);
 }

@@ -1,6 +1,7 @@
-/* Plug-in crash: what a program says when the code of its simulation crashes: which file, in which
- * pass of which tick, and what to run to find out why. The process then ends as it would have, with
- * the signal. Called by programs, once the simulation's name is known. */
+/* Plug-in crash: what a program says when the code of its simulation crashes, or hangs until a
+ * signal ends the program: which file, in which pass of which tick, and what to run to find out
+ * why. The process then ends as it would have, with the signal. Called by programs, once the
+ * simulation's name is known. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_CRASH_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_CRASH_H
 

@@ -10,7 +10,7 @@
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/library.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,102 @@
 /* Powers and roots of sums: pow is e^(y ln x) with ln x as a pair. */
 #include "lockstep/common/maths/strict_exp.h"
+#include "lockstep/common/maths/strict_parts.h"
+#include "lockstep/common/maths/strict_tables.h"
 
-#include "lockstep/common/maths/strict_log.h"
 #include "lockstep/common/maths/strict_math.h"
 
 #include <math.h>
+
+/* ---- Strict logarithm: ln x as a pair, of which about 69 bits are right. Included by the strict
+ * functions that need ln x to more bits than a double has ---- */
+
+/* Of a positive, finite x. It is 2^n * z; z times 1/c from the table is exactly 1 + r with r as a
+ * pair, since 1/c and the upper half of z have few bits. */
+static inline ls_strict_pair ls_strict_log_parts(double x)
+{
+    const double *p = ls_strict_logarithm_terms;
+    bool is_subnormal = ls_strict_bits(x) <= LS_STRICT_FRACTION;
+    uint64_t bits = ls_strict_bits(is_subnormal ? x * 0x1p54 : x);
+    uint64_t apart = bits - LS_STRICT_LOG_START;
+    const double *entry = &ls_strict_log_table[3 * (apart >> 45 & 127u)];
+    int32_t n = (int32_t)(apart >> 52 ^ 0x800u) - 0x800 - (is_subnormal ? 54 : 0);
+    uint64_t z_bits = bits - (apart & ~LS_STRICT_FRACTION);
+    double z = ls_strict_of_bits(z_bits);
+    double z_high = ls_strict_of_bits(z_bits & UINT64_C(0xffffffff00000000));
+    ls_strict_pair r = ls_strict_quick_sum(z_high * entry[0] - 1, (z - z_high) * entry[0]);
+    double whole = n * ls_strict_ln2[0] + entry[1];
+    double whole_low = n * ls_strict_ln2[1] + entry[2];
+    ls_strict_pair square = ls_strict_product(r.high, r.high);
+    double s = square.high, fourth = s * s;
+    double rest = (p[0] + r.high * p[1]) + s * (p[2] + r.high * p[3]) +
+                  fourth * ((p[4] + r.high * p[5]) + s * p[6]);
+    ls_strict_pair first = ls_strict_quick_sum(whole, r.high);
+    ls_strict_pair second = ls_strict_quick_sum(first.high, -0.5 * s);
+    double low = (whole_low + first.low + second.low) + r.high * s * rest;
+    low += (r.low - 0.5 * square.low) - r.high * r.low;
+    return ls_strict_quick_sum(second.high, low);
+}
+
+/* Logarithms: the pair of the natural one, times the pair of the base's. */
+
+#define SIZE_SMALL UINT64_C(0x3e30000000000000) /* 2^-28 */
+
+/* Negative, NaN, 0 or infinite. */
+static bool is_limit(double x)
+{
+    return ls_strict_bits(x) - 1 >= LS_STRICT_INFINITE - 1;
+}
+
+static double log_of_limit(double x)
+{
+    if (ls_strict_size(x) == 0) {
+        return -ls_strict_infinity();
+    }
+    return ls_strict_bits(x) == LS_STRICT_INFINITE ? x : ls_strict_not_a_number();
+}
+
+double ls_strict_log(double x)
+{
+    return is_limit(x) ? log_of_limit(x) : ls_strict_log_parts(x).high;
+}
+
+/* `inverse` is 1 / ln(base): 26 bits, and the rest. */
+static double log_to_base(double x, const double *inverse)
+{
+    if (is_limit(x)) {
+        return log_of_limit(x);
+    }
+    ls_strict_pair natural = ls_strict_log_parts(x);
+    double high = ls_strict_of_bits(ls_strict_bits(natural.high) & LS_STRICT_UPPER_BITS);
+    double low = (natural.high - high) + natural.low;
+    return high * inverse[0] + (high * inverse[1] + low * (inverse[0] + inverse[1]));
+}
+
+double ls_strict_log2(double x)
+{
+    return log_to_base(x, ls_strict_ln2_inverse);
+}
+
+double ls_strict_log10(double x)
+{
+    return log_to_base(x, ls_strict_ln10_inverse);
+}
+
+double ls_strict_log1p(double x)
+{
+    if (ls_strict_size(x) < SIZE_SMALL) {
+        return x == 0 ? x : x - x * x * (0.5 - x * (1.0 / 3));
+    }
+    if (!(x > -1) || ls_strict_size(x) >= LS_STRICT_INFINITE) {
+        bool is_minus_one = x == -1;
+        return is_minus_one ? -ls_strict_infinity() : log_of_limit(x);
+    }
+    ls_strict_pair sum = ls_strict_sum(1, x);
+    ls_strict_pair natural = ls_strict_log_parts(sum.high);
+    return natural.high + (natural.low + sum.low / sum.high);
+}
+
+/* ---- powers ---- */
 
 #define SIZE_ONE UINT64_C(0x3ff0000000000000)
 #define SIZE_POWER_MIN UINT64_C(0x3be0000000000000) /* 2^-65 */

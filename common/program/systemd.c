@@ -8,7 +8,6 @@
 
 enum {
     SENTENCE_BYTES_MAX = 256,
-    NS_PER_US = 1000,
 };
 
 void ls_service_notify_ready(void)
@@ -29,12 +28,6 @@ void ls_service_notify_status(const char *sentence)
 void ls_service_notify_stopping(void)
 {
     (void)sd_notify(0, "STOPPING=1");
-}
-
-uint64_t ls_service_notify_watchdog_ns(void)
-{
-    uint64_t interval_us = 0;
-    return sd_watchdog_enabled(0, &interval_us) > 0 ? interval_us * NS_PER_US : 0;
 }
 
 void ls_service_notify_alive(void)

@@ -19,9 +19,8 @@ void ls_service_notify_status(const char *sentence);
 /* Its way out has begun. */
 void ls_service_notify_stopping(void);
 
-/* Within this time after the last alive, systemd takes the program for hung; 0: it does not look,
- * or looks after another process. */
-uint64_t ls_service_notify_watchdog_ns(void);
+/* To be called again and again: systemd takes a service that is silent for longer than its
+ * WatchdogSec for hung. */
 void ls_service_notify_alive(void);
 
 /* ---- Service sockets: those that systemd has opened for the service, by a socket unit, and

@@ -24,7 +24,7 @@ struct ls_event_loop {
     ls_clock clock;
     int descriptor;         /* stands for all that libuv waits for; -1: there is none */
     uv_timer_t patience;    /* where there is none: libuv waits until then */
-    ls_loop_source *alarms; /* alarms and tick timers */
+    ls_loop_source *alarms;
     uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
     uint64_t idle_ns;
     bool is_running;
@@ -46,10 +46,9 @@ struct ls_loop_source {
     ls_event_loop *loop;
     ls_loop_handler handler;
     int events;    /* of a watch: what it waits for */
-    bool is_alarm; /* or tick timer */
+    bool is_alarm;
     bool is_removed;
     uint64_t due_ns;      /* UINT64_MAX: never */
-    uint64_t period_ns;   /* of a tick timer, otherwise 0 */
     ls_loop_source *next; /* of the alarms */
 };
 
@@ -242,6 +241,7 @@ static void on_timer(uv_timer_t *handle)
 static void on_signal(uv_signal_t *handle, int number)
 {
     (void)number;
+    ls_signals_answer();
     call_handler(handle->data);
 }
 
@@ -267,16 +267,15 @@ void ls_loop_watch_for(ls_loop_source *watch, bool reads, bool writes)
     ls_loop_source_set_active(watch, true);
 }
 
-static ls_status add_alarm(ls_event_loop *loop, const ls_loop_source *alarm,
-                           ls_loop_source **source)
+ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
+                                  ls_loop_source **source)
 {
-    ls_loop_source *made = make_source(loop, alarm->handler);
+    ls_loop_source *made = make_source(loop, handler);
     if (!made) {
         return LS_NO_MEMORY;
     }
     made->is_alarm = true;
-    made->due_ns = alarm->due_ns;
-    made->period_ns = alarm->period_ns;
+    made->due_ns = UINT64_MAX;
     made->next = loop->alarms;
     loop->alarms = made;
     uv_ref((uv_handle_t *)&loop->has_alarms);
@@ -286,25 +285,9 @@ static ls_status add_alarm(ls_event_loop *loop, const ls_loop_source *alarm,
     return LS_OK;
 }
 
-ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
-                                       ls_loop_handler handler, ls_loop_source **source)
-{
-    LS_ASSERT(config->period_ns > 0);
-    const ls_loop_source timer = {
-        .handler = handler, .due_ns = config->first_ns, .period_ns = config->period_ns};
-    return add_alarm(loop, &timer, source);
-}
-
-ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
-                                  ls_loop_source **source)
-{
-    const ls_loop_source alarm = {.handler = handler, .due_ns = UINT64_MAX};
-    return add_alarm(loop, &alarm, source);
-}
-
 void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns)
 {
-    LS_ASSERT(alarm->is_alarm && alarm->period_ns == 0);
+    LS_ASSERT(alarm->is_alarm);
     alarm->due_ns = due_ns;
 }
 
@@ -359,9 +342,12 @@ ls_status ls_event_loop_add_signals(ls_event_loop *loop, ls_loop_handler stop,
     if (status == LS_OK) {
         status = add_signal(loop, SIGTERM, stop);
     }
+    if (status == LS_OK && !ls_signals_outlive_terminal()) {
+        status = add_signal(loop, SIGHUP, hangup);
+    }
     loop->has_stop_signals = true;
-    return status == LS_OK && !ls_signals_outlive_terminal() ? add_signal(loop, SIGHUP, hangup)
-                                                             : status;
+    ls_signals_end_unanswered();
+    return status;
 }
 
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
@@ -441,20 +427,14 @@ static bool wait(ls_event_loop *loop, uint64_t uv_ns)
     return is_ready || waited_ns >= uv_ns;
 }
 
-static void call_alarm(ls_loop_source *alarm, uint64_t now_ns)
-{
-    uint64_t passed = alarm->period_ns > 0 ? (now_ns - alarm->due_ns) / alarm->period_ns + 1 : 0;
-    alarm->due_ns = passed > 0 ? alarm->due_ns + passed * alarm->period_ns : UINT64_MAX;
-    alarm->handler.call(alarm->handler.user, now_ns);
-}
-
 static void call_alarms(ls_event_loop *loop)
 {
     loop->is_calling_alarms = true;
     for (ls_loop_source *alarm = loop->alarms; alarm; alarm = alarm->next) {
         uint64_t now_ns = alarm->due_ns == UINT64_MAX ? 0 : ls_event_loop_now_ns(loop);
         if (now_ns >= alarm->due_ns && !loop->is_stopped) {
-            call_alarm(alarm, now_ns);
+            alarm->due_ns = UINT64_MAX;
+            alarm->handler.call(alarm->handler.user, now_ns);
         }
     }
     loop->is_calling_alarms = false;

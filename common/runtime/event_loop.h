@@ -70,19 +70,9 @@ ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handl
  * both; which of them it learns by trying. */
 void ls_loop_watch_for(ls_loop_source *watch, bool reads, bool writes);
 
-typedef struct ls_tick_timer_config {
-    uint64_t first_ns;  /* when the first tick is due; a time that has passed means at once */
-    uint64_t period_ns; /* 1 or more; ticks are due at first_ns + k * period_ns, without drift */
-} ls_tick_timer_config;
-
-/* An absolute timer, about 0.1 ms late where add_timer is 0.6. After a stall the handler is called
- * once, with the present time: nothing is lost to an owner that counts ticks by the time it is
- * given, and nothing storms. */
-ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
-                                       ls_loop_handler handler, ls_loop_source **source);
-
-/* An alarm: an absolute timer as precise as the tick timer, for one moment at a time, as a queue of
- * deadlines needs it. Made without a moment set: the handler is not called before set_alarm. */
+/* An alarm: an absolute timer, about 0.1 ms late where add_timer is 0.6, for one moment at a time,
+ * as a queue of deadlines needs it. Made without a moment set: the handler is not called before
+ * set_alarm. */
 ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
                                   ls_loop_source **source);
 

@@ -452,13 +452,6 @@ bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_
     return true;
 }
 
-void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
-{
-    if (instance->scratch.bytes) {
-        memset(instance->scratch.bytes, byte, instance->scratch_bytes);
-    }
-}
-
 void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes)
 {
     *bytes = instance->scratch_bytes;

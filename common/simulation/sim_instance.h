@@ -86,10 +86,9 @@ void ls_sim_instance_status(const ls_sim_instance *instance, uint32_t slot, ls_s
  * says nothing. */
 bool ls_sim_instance_input_bits(const ls_sim_instance *instance, const ls_input_bits *bits);
 
-/* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
- * steps which do. */
-void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
-void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes); /* NULL, 0: none */
+/* The scratch memory, whose content a step must not rely on, for tools that look for steps which
+ * do. NULL, 0: none. */
+void *ls_sim_instance_scratch(ls_sim_instance *instance, size_t *bytes);
 
 /* State hash of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);

@@ -105,16 +105,6 @@ static uint8_t *kept_bytes(const ls_shared_copies *copies, uint32_t kept)
     return copies->kept + (size_t)kept * LS_HASH_CHUNK_BYTES;
 }
 
-static uint8_t *whole_bytes(const ls_shared_copies *copies, uint32_t chunk)
-{
-    return copies->whole + (size_t)chunk * LS_HASH_CHUNK_BYTES;
-}
-
-static copy *whole_of(const ls_shared_copies *copies)
-{
-    return &copies->copies[copies->count];
-}
-
 /* Gives `of` this kept chunk, or none, in place of the one that it had. */
 static void set_chunk(ls_shared_copies *copies, copy *of, uint32_t chunk, uint32_t kept)
 {
@@ -172,14 +162,14 @@ const uint8_t *ls_shared_copies_read(ls_shared_copies *copies, uint32_t place)
 {
     LS_ASSERT(place < copies->count);
     const copy *wanted = &copies->copies[place];
-    copy *whole = whole_of(copies);
+    copy *whole = &copies->copies[copies->count];
     for (uint32_t chunk = 0; chunk < copies->chunks_max; chunk++) {
         uint32_t kept = wanted->chunks[chunk];
         if (kept == whole->chunks[chunk]) {
             continue;
         }
         if (kept != NO_CHUNK) {
-            memcpy(whole_bytes(copies, chunk), kept_bytes(copies, kept),
+            memcpy(copies->whole + (size_t)chunk * LS_HASH_CHUNK_BYTES, kept_bytes(copies, kept),
                    size_of_chunk(wanted->size, chunk));
         }
         set_chunk(copies, whole, chunk, kept);

@@ -20,7 +20,7 @@ void *ls_library_find(void *library, const char *name);
 /* Where it lies, and its table of what the linker needs to know of it; 0: it is not known. */
 uintptr_t ls_library_base(void *library, const void **table);
 
-/* A library that was written to shared memory (memory.h), to be opened beside others of the
+/* A library that was written to shared memory (shared_memory.h), to be opened beside others of the
  * same bytes, which the linker tells apart by their names: the descriptor in place of the given
  * one, with the name in `path`; -1 with errno. */
 #define LS_LIBRARY_COPY_BYTES 64u

@@ -1,5 +1,5 @@
-/* Memory: the heap, whole pages, and memory that processes share. A call of the heap does nothing
- * where the system cannot do it. Called by programs. */
+/* Memory: the heap, and whole pages. A call of the heap does nothing where the system cannot do it.
+ * Called by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_MEMORY_H
 #define LOCKSTEP_COMMON_SYSTEM_MEMORY_H
 
@@ -58,24 +58,5 @@ void ls_pages_release(void *pages, size_t bytes); /* all that acquire gave */
 /* Moves what lies here, in any memory, into pages of 2 MiB, which the processor finds faster. Takes
  * about a millisecond for 2 MiB. No effect on less, and where the system has no such pages free. */
 void ls_pages_enlarge(const void *start, size_t bytes);
-
-/* ---- Shared memory: memory that this process and its children see, filled with zeros at first:
- * with copies of this process, or by a descriptor that another program gets ---- */
-
-/* NULL: memory is out. */
-void *ls_shared_memory_acquire(size_t bytes);
-
-/* The same by a descriptor: make gives one, or -1 with errno; map makes it as long and gives the
- * memory, or NULL. */
-int ls_shared_memory_make(const char *name);
-void *ls_shared_memory_map(int descriptor, size_t bytes);
-
-/* All of the bytes at this place, by the descriptor; writing behind the end makes it longer. False
- * with errno. */
-bool ls_shared_memory_write(int descriptor, const void *bytes, size_t size, uint64_t offset);
-bool ls_shared_memory_read(int descriptor, void *bytes, size_t size, uint64_t offset);
-
-void ls_shared_memory_release(void *memory, size_t bytes); /* NULL is allowed */
-void ls_shared_memory_close(int descriptor);               /* -1 is allowed */
 
 #endif

@@ -4,7 +4,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/file_beside.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>
 #include <string.h>

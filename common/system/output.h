@@ -5,7 +5,6 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/system/tty.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,11 +96,5 @@ size_t ls_nonblocking_writer_write(ls_nonblocking_writer *writer, const char *by
 
 /* Waits until there may be room; false when there was none in that time. */
 bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t patience_ms);
-
-/* ---- Stream room: whether a line can be written to a standard stream without waiting for its
- * reader: for a plug-in, which has no console to write to ---- */
-
-/* Room for 512 bytes. False for a stopped terminal, a full pipe, and one whose reader is gone. */
-bool ls_stream_has_room(ls_tty stream);
 
 #endif

@@ -24,6 +24,13 @@ typedef struct ls_held_signals {
 void ls_signals_hold_stops(ls_held_signals *held);
 void ls_signals_drop_stops(const ls_held_signals *held);
 
+/* From now on a signal that asks to stop ends the process when one before it has waited for 2 s
+ * without an answer: code that hangs answers none. For those that have a handler by now. */
+void ls_signals_end_unanswered(void);
+void ls_signals_answer(void);
+/* Called in the handler before that. */
+void ls_signals_watch_unanswered(void (*before_end)(void));
+
 /* ---- Crash signal: how the system tells a program that its code has crashed ---- */
 
 /* The signals that a crash can be caught by, one after the other from index 0; 0: no more. The one

@@ -49,7 +49,6 @@ struct ls_relay_server {
     uint32_t unanswered;
     ls_endpoint carrier; /* the relay, when something was sent last */
     ls_endpoint own;     /* as the relay sees it */
-    ls_endpoint outside; /* as its router leads to it; port 0: not at all */
 
     ls_relay_flows *flows; /* shared, or its own: */
     ls_relay_flows own_flows;
@@ -347,8 +346,10 @@ static void send_opened(ls_relay_server *server, uint64_t flow)
         .kind = LS_RELAY_OPENED, .number = flow, .local = server->config.local};
     opened.local.port =
         ls_endpoint_is_any(&opened.local) ? 0 : ls_datagram_socket_port(&server->layer.base);
-    if (ls_endpoint_is_same_host(&server->outside, &server->own)) {
-        opened.outside_port = server->outside.port;
+    ls_endpoint outside;
+    if (read_flow(&server->flows->outside, &outside) != 0 &&
+        ls_endpoint_is_same_host(&outside, &server->own)) {
+        opened.outside_port = outside.port;
     }
     send_packet(server, &server->config.relay, &opened);
 }
@@ -580,9 +581,14 @@ void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns)
     }
 }
 
+void ls_relay_flows_set_outside(ls_relay_flows *flows, const ls_endpoint *outside)
+{
+    write_flow(&flows->outside, outside->port != 0 ? 1 : 0, outside);
+}
+
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside)
 {
-    server->outside = *outside;
+    ls_relay_flows_set_outside(server->flows, outside);
 }
 
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing)

@@ -24,7 +24,8 @@ typedef struct ls_relay_flow {
 
 typedef struct ls_relay_flows {
     ls_relay_flow players[LS_RELAY_SERVER_PLAYERS_MAX];
-    ls_relay_flow relay; /* where it is; its flow is 1 */
+    ls_relay_flow relay;   /* where it is; its flow is 1 */
+    ls_relay_flow outside; /* where the server's router leads to it; its flow is 0: nowhere */
 } ls_relay_flows;
 
 /* ls_relay_server_advance is to be called so often. */
@@ -69,7 +70,9 @@ ls_datagram_socket *ls_relay_server_socket(ls_relay_server *server, ls_datagram_
 void ls_relay_server_advance(ls_relay_server *server, uint64_t now_ns);
 
 /* Where the server's router leads to it; all zero: it does not. Players of the relay try that as
- * well. */
+ * well. May be another process's. */
+void ls_relay_flows_set_outside(ls_relay_flows *flows, const ls_endpoint *outside);
+/* The same of its own flows. */
 void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *outside);
 
 /* The entry of the directory from its next renewal on, which comes soon when it is another one; all

@@ -14,9 +14,13 @@ static const ls_json_field fields[] = {
 
 void ls_audit_log_add(ls_audit_log *audit, const ls_audit_entry *entry)
 {
-    ls_audit_entry *added = &audit->entries[audit->newest % LS_AUDIT_KEPT];
+    const ls_audit_entry *last = &audit->entries[(audit->newest - 1) % LS_AUDIT_KEPT];
+    bool is_again = audit->newest > 0 && entry->status == 403 && last->status == 403 &&
+                    strcmp(entry->name, last->name) == 0;
+    audit->newest += is_again ? 0 : 1;
+    ls_audit_entry *added = &audit->entries[(audit->newest - 1) % LS_AUDIT_KEPT];
     *added = *entry;
-    added->number = ++audit->newest;
+    added->number = audit->newest;
     added->unix_ms = ls_clock_unix_ms();
     ls_text_make_printable(added->what, strlen(added->what));
     ls_text_make_printable(added->body, strlen(added->body));

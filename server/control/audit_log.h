@@ -27,7 +27,8 @@ typedef struct ls_audit_log {
     ls_audit_entry entries[LS_AUDIT_KEPT];
 } ls_audit_log;
 
-/* Gives it its number and its time. Texts may hold anything. */
+/* Gives it its number and its time. Texts may hold anything. Commands of one operator that his role
+ * does not do share an entry when they come in a row, so that they push no other one out. */
 void ls_audit_log_add(ls_audit_log *audit, const ls_audit_entry *entry);
 
 /* {"entries": [...]}, the oldest first. */

@@ -593,7 +593,7 @@ void ls_http_listener_destroy(ls_http_listener *listener)
     ls_loop_source_remove(listener->poll);
     ls_loop_source_remove(listener->next_turn);
     ls_loop_source_remove(listener->upkeep);
-    ls_http_api_deinit(&listener->api);
+    ls_http_text_deinit(&listener->api.metrics);
     ls_release(ls_allocator_heap(), listener);
 }
 

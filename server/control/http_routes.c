@@ -400,7 +400,9 @@ static void on_done(void *user, const ls_service_result *result)
     done->entry.status = is_made ? 201 : http_status_of_result(done, result);
     ls_text_set(&done->entry.result, "%s",
                 result->text.bytes[0] ? result->text.bytes : ls_status_text(result->status));
-    ls_audit_log_add(done->audit, &done->entry);
+    if (done->kind != LS_SERVICE_DRAW_ROOM) { /* it is looked at, as what is read is */
+        ls_audit_log_add(done->audit, &done->entry);
+    }
     if (!done->exchange->is_answered) {
         answer_result(done, result);
     }
@@ -760,11 +762,6 @@ static void add_method(ls_http_reply *reply, const route *other)
 bool ls_http_routes_is_cheap(const char *path)
 {
     return strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0;
-}
-
-void ls_http_api_deinit(ls_http_api *api)
-{
-    ls_http_text_deinit(&api->metrics);
 }
 
 void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,

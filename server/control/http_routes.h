@@ -13,11 +13,9 @@ typedef struct ls_http_api {
     const ls_operators *operators; /* NULL: the API answers nobody */
     ls_audit_log *audit;           /* of what they ask; outlives the view's answers */
     const char *hosts;             /* names of the service in a Host header; NULL: none */
-    ls_http_text metrics;          /* as they were written last */
+    ls_http_text metrics;          /* as they were written last; to be deinitialised */
     uint64_t metrics_free_ns;      /* they may be written anew, if not before */
 } ls_http_api;
-
-void ls_http_api_deinit(ls_http_api *api);
 
 /* Answers at once, or later: then the exchange says so when it is answered. */
 void ls_http_routes_answer(ls_http_api *api, const ls_http_request *request,

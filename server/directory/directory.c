@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 
@@ -12,7 +13,10 @@
 #define PROOF_NS (5 * LS_NS_PER_SECOND)
 
 enum {
-    LOOK_SLOTS = 1024, /* addresses may have to share one */
+    LOOK_SLOTS = 1024,    /* addresses may have to share one */
+    JSON_BYTES_MAX = 512, /* of one game */
+    FRAME_BYTES_MAX = 32,
+    FRAME_END_BYTES = 2, /* of the list and the object */
 };
 
 static const ls_rate_limit LIST_LIMIT = {LS_NS_PER_SECOND / 2, 8};
@@ -28,6 +32,9 @@ typedef struct entry {
     uint64_t renewed_ns;
     ls_rate_use lists;
     ls_relay_game game;
+    char sent_name[LS_PLAYER_NAME_BYTES_MAX]; /* of which the game's is made */
+    size_t json_bytes;
+    char json[JSON_BYTES_MAX];
 } entry;
 
 struct ls_directory {
@@ -39,7 +46,21 @@ struct ls_directory {
     uint64_t seed;
     ls_rate_use looks[LOOK_SLOTS];
     ls_rate_use all_looks;
+    char frame[FRAME_BYTES_MAX]; /* the JSON of no games */
+    size_t frame_bytes;
 };
+
+/* The object becomes text; 0 bytes: memory is out, and the game stands in GAMES alone. */
+static size_t print_json(ls_json *json_take, char *out, size_t capacity)
+{
+    char *line = json_take ? ls_json_print_line(json_take) : NULL;
+    size_t size = line ? strlen(line) : 0;
+    LS_ASSERT(size <= capacity);
+    memcpy(out, line ? line : "", size);
+    ls_json_release_line(line);
+    ls_json_destroy(json_take);
+    return size;
+}
 
 ls_status ls_directory_create(uint32_t places, uint32_t games_max, const ls_allocator *allocator,
                               ls_directory **out)
@@ -55,6 +76,15 @@ ls_status ls_directory_create(uint32_t places, uint32_t games_max, const ls_allo
     made->places = places;
     made->games_max = games_max;
     ls_cipher_random((uint8_t *)&made->seed, sizeof made->seed);
+    ls_json *frame = ls_json_create();
+    if (frame) {
+        (void)ls_json_array(frame, "games");
+    }
+    made->frame_bytes = print_json(frame, made->frame, sizeof made->frame);
+    if (made->frame_bytes == 0) {
+        ls_directory_destroy(made);
+        return LS_NO_MEMORY;
+    }
     *out = made;
     return LS_OK;
 }
@@ -89,16 +119,62 @@ void ls_directory_remove(ls_directory *directory, uint32_t place)
 
 /* ---- entries ---- */
 
+static void fill_json(ls_json *json, const ls_relay_game *game)
+{
+    const ls_relay_listing *listing = &game->listing;
+    char text[LS_RELAY_CODE_BYTES];
+    ls_relay_code code;
+    memcpy(code.name, game->name, sizeof code.name);
+    memcpy(code.secret, listing->secret, sizeof code.secret);
+    ls_relay_code_format(&code, text);
+    ls_json_text(json, "code", text);
+    ls_json_text(json, "name", listing->name);
+    ls_json_text(json, "region", listing->region);
+    ls_json_text(json, "simulation", listing->simulation);
+    ls_json_number(json, "simulation_version", listing->simulation_version);
+    ls_json_hash(json, "digest", listing->digest);
+    ls_json_number(json, "players", listing->players);
+    ls_json_number(json, "seats", listing->seats);
+    ls_json_number(json, "free", listing->seats - LS_MIN(listing->players, listing->seats));
+    ls_json_number(json, "spectators", listing->spectators);
+    ls_json_bool(json, "needs_token", listing->needs_token);
+    ls_json_text(json, "version", listing->version);
+    ls_json_number(json, "protocol", listing->protocol);
+    ls_json_number(json, "ping_ms", game->ping_ms);
+}
+
+static void write_json(entry *of)
+{
+    ls_json *json = ls_json_create();
+    if (json) {
+        fill_json(json, &of->game);
+    }
+    of->json_bytes = print_json(json, of->json, sizeof of->json);
+}
+
+/* A name is cleaned once: that takes longer than all else here. */
+static void take_name(entry *of, ls_relay_listing *listing)
+{
+    if (strcmp(of->sent_name, listing->name) == 0) {
+        memcpy(listing->name, of->game.listing.name, sizeof listing->name);
+        return;
+    }
+    memcpy(of->sent_name, listing->name, sizeof of->sent_name);
+    (void)ls_player_name_clean(listing->name);
+}
+
 static void show(ls_directory *directory, entry *of, const char *code, const ls_relay_list *list,
                  uint64_t now_ns)
 {
     directory->shown += of->is_shown ? 0 : 1;
     of->is_shown = true;
     of->renewed_ns = now_ns;
-    of->game.listing = list->listing;
+    ls_relay_listing listing = list->listing;
+    take_name(of, &listing);
+    of->game.listing = listing;
     of->game.ping_ms = (uint16_t)LS_MIN((now_ns - of->asked_ns) / LS_NS_PER_MS, UINT16_MAX);
     memcpy(of->game.name, code, sizeof of->game.name);
-    (void)ls_player_name_clean(of->game.listing.name);
+    write_json(of);
 }
 
 bool ls_directory_receive(ls_directory *directory, uint32_t place,
@@ -174,39 +250,37 @@ uint32_t ls_directory_count(const ls_directory *directory)
     return directory->shown;
 }
 
-static void fill_game(ls_json *json, const entry *of, uint64_t now_ns)
+/* Each game with the comma that parts it from the one before. */
+size_t ls_directory_json_bytes(const ls_directory *directory)
 {
-    const ls_relay_listing *listing = &of->game.listing;
-    char text[LS_RELAY_CODE_BYTES];
-    ls_relay_code code;
-    memcpy(code.name, of->game.name, sizeof code.name);
-    memcpy(code.secret, listing->secret, sizeof code.secret);
-    ls_relay_code_format(&code, text);
-    ls_json_text(json, "code", text);
-    ls_json_text(json, "name", listing->name);
-    ls_json_text(json, "region", listing->region);
-    ls_json_text(json, "simulation", listing->simulation);
-    ls_json_number(json, "simulation_version", listing->simulation_version);
-    ls_json_hash(json, "digest", listing->digest);
-    ls_json_number(json, "players", listing->players);
-    ls_json_number(json, "seats", listing->seats);
-    ls_json_number(json, "free", listing->seats - LS_MIN(listing->players, listing->seats));
-    ls_json_number(json, "spectators", listing->spectators);
-    ls_json_bool(json, "needs_token", listing->needs_token);
-    ls_json_text(json, "version", listing->version);
-    ls_json_number(json, "protocol", listing->protocol);
-    ls_json_number(json, "ping_ms", of->game.ping_ms);
-    ls_json_number(json, "age_s", (double)((now_ns - of->renewed_ns) / LS_NS_PER_SECOND));
-}
-
-ls_json *ls_directory_json(const ls_directory *directory, uint64_t now_ns)
-{
-    ls_json *json = ls_json_create();
-    ls_json *games = ls_json_array(json, "games");
+    size_t size = directory->frame_bytes;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < directory->places; i++) {
-        if (directory->entries[i].is_shown) {
-            fill_game(ls_json_append(games), &directory->entries[i], now_ns);
+        const entry *each = &directory->entries[i];
+        if (each->is_shown && each->json_bytes > 0) {
+            size += each->json_bytes + (count++ > 0 ? 1 : 0);
         }
     }
-    return json;
+    return size;
+}
+
+static char *append(char *at, const char *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+void ls_directory_write_json(const ls_directory *directory, char *out)
+{
+    size_t begin = directory->frame_bytes - FRAME_END_BYTES;
+    char *at = append(out, directory->frame, begin);
+    for (uint32_t i = 0; i < directory->places; i++) {
+        const entry *each = &directory->entries[i];
+        if (each->is_shown && each->json_bytes > 0) {
+            at = append(at, ",", at > out + begin ? 1 : 0);
+            at = append(at, each->json, each->json_bytes);
+        }
+    }
+    at = append(at, directory->frame + begin, directory->frame_bytes - begin);
+    LS_ASSERT(at == out + ls_directory_json_bytes(directory));
 }

@@ -1,13 +1,12 @@
 /* Directory: the games of a relay's servers that want to be found. An entry is a registration's: it
  * is shown once the server has returned a random number that was sent to it, and for 30 s. Answers
- * those who look, each within its limits. Time is an argument; all memory is taken at create.
- * Called by the relay and by directory_http. */
+ * those who look, each within its limits. Time is an argument; all memory but
+ * that of JSON is taken at create. Called by the relay and by directory_http. */
 #ifndef LOCKSTEP_SERVER_DIRECTORY_DIRECTORY_H
 #define LOCKSTEP_SERVER_DIRECTORY_DIRECTORY_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
-#include "lockstep/common/program/json.h"
 #include "lockstep/protocol/relay/relay_listing.h"
 
 typedef struct ls_directory ls_directory;
@@ -40,7 +39,9 @@ void ls_directory_expire(ls_directory *directory, uint64_t now_ns);
 
 /* That are shown. */
 uint32_t ls_directory_count(const ls_directory *directory);
-/* The object of GET /v1/games, for its caller to destroy; NULL: memory is out. */
-ls_json *ls_directory_json(const ls_directory *directory, uint64_t now_ns);
+/* The JSON of GET /v1/games, which is so long, without a final NUL. The part of each game was made
+ * when it was renewed: thousands of them do not hold a relay up. */
+size_t ls_directory_json_bytes(const ls_directory *directory);
+void ls_directory_write_json(const ls_directory *directory, char *out);
 
 #endif

@@ -1,8 +1,10 @@
 #include "lockstep/server/directory/directory_http.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/server/control/http_daemon.h"
 
 #include <errno.h>
@@ -14,9 +16,14 @@ enum {
     IDLE_TIMEOUT_S = 10,
     REQUEST_TIMEOUT_MS = 10000,
     TEND_MS = 250,
+    ANSWER_SLOTS = 256, /* addresses may have to share one */
 };
 
+static const ls_rate_limit ANSWER_LIMIT = {LS_NS_PER_SECOND / 8, 32};
+static const ls_rate_limit ALL_ANSWERS_LIMIT = {LS_NS_PER_SECOND / 64, 256};
+
 static const char no_such_path[] = "the list of games is at /v1/games\n";
+static const char too_many[] = "too many ask for the list of games: ask again in a second\n";
 static const char no_such_method[] = "the list of games is read with GET\n";
 
 struct ls_directory_http {
@@ -26,6 +33,9 @@ struct ls_directory_http {
     ls_http_daemon daemon;
     struct MHD_Response *games; /* that were made last; NULL: none yet */
     uint64_t made_ns;
+    uint64_t seed;
+    ls_rate_use answers[ANSWER_SLOTS];
+    ls_rate_use all_answers;
 };
 
 /* ---- answers ---- */
@@ -42,21 +52,23 @@ static void add_headers(struct MHD_Response *response, const char *type, const c
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 }
 
-static void release_line(void *line)
+static void release_bytes(void *bytes)
 {
-    ls_json_release_line(line);
+    ls_release(ls_allocator_heap(), bytes);
 }
 
 static void make_games(ls_directory_http *http, uint64_t now_ns)
 {
-    ls_json *json = ls_directory_json(http->directory, now_ns);
-    char *line = json ? ls_json_print_line(json) : NULL;
-    ls_json_destroy(json);
-    struct MHD_Response *made = line ? MHD_create_response_from_buffer_with_free_callback_cls(
-                                           strlen(line), line, release_line, line)
-                                     : NULL;
+    size_t size = ls_directory_json_bytes(http->directory);
+    char *bytes = ls_allocate(ls_allocator_heap(), size);
+    if (!bytes) {
+        return;
+    }
+    ls_directory_write_json(http->directory, bytes);
+    struct MHD_Response *made =
+        MHD_create_response_from_buffer_with_free_callback_cls(size, bytes, release_bytes, bytes);
     if (!made) {
-        ls_json_release_line(line);
+        release_bytes(bytes);
         return;
     }
     add_headers(made, "application/json", "max-age=1");
@@ -67,13 +79,13 @@ static void make_games(ls_directory_http *http, uint64_t now_ns)
     http->made_ns = now_ns;
 }
 
-static enum MHD_Result answer_games(ls_directory_http *http, struct MHD_Connection *connection)
+static bool may_ask(ls_directory_http *http, struct MHD_Connection *connection, uint64_t now_ns)
 {
-    uint64_t now_ns = ls_event_loop_now_ns(http->loop);
-    if (!http->games || now_ns >= http->made_ns + LS_NS_PER_SECOND) {
-        make_games(http, now_ns);
-    }
-    return http->games ? MHD_queue_response(connection, MHD_HTTP_OK, http->games) : MHD_NO;
+    const ls_http_client *client = ls_http_client_of(connection);
+    uint64_t origin = client ? client->origin : 0;
+    uint64_t slot = ls_hash_bytes(&origin, sizeof origin, http->seed) % ANSWER_SLOTS;
+    return ls_rate_use_spend(&http->answers[slot], &ANSWER_LIMIT, now_ns) &&
+           ls_rate_use_spend(&http->all_answers, &ALL_ANSWERS_LIMIT, now_ns);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
@@ -91,6 +103,18 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
     enum MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
+}
+
+static enum MHD_Result answer_games(ls_directory_http *http, struct MHD_Connection *connection)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(http->loop);
+    if (!may_ask(http, connection, now_ns)) {
+        return refuse(connection, MHD_HTTP_TOO_MANY_REQUESTS, too_many);
+    }
+    if (!http->games || now_ns >= http->made_ns + LS_NS_PER_SECOND) {
+        make_games(http, now_ns);
+    }
+    return http->games ? MHD_queue_response(connection, MHD_HTTP_OK, http->games) : MHD_NO;
 }
 
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
@@ -165,6 +189,7 @@ ls_status ls_directory_http_open(const char *place, const ls_directory *director
     }
     made->directory = directory;
     made->loop = loop;
+    ls_cipher_random((uint8_t *)&made->seed, sizeof made->seed);
     const ls_loop_handler upkeep = {keep_up, made};
     ls_status status = open_daemon(made, place, why);
     LS_THEN(status, ls_event_loop_add_timer(loop, TEND_MS, upkeep, &made->upkeep));

@@ -7,7 +7,7 @@
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/tty.h"
 #include "lockstep/common/system/udp_socket.h"

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/door/door_listener.h"
 

@@ -237,6 +237,23 @@ void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log
     }
 }
 
+void ls_admission_map(ls_admission *admission, const ls_endpoint *outside, uint16_t own_port,
+                      const ls_log *log)
+{
+    char place[LS_ENDPOINT_NUMERIC_BYTES];
+    ls_text why = {{0}};
+    if (admission->options.invite_host) {
+        return; /* the operator knows better */
+    }
+    ls_endpoint_format(outside, place);
+    place[strcspn(place, ":")] = '\0'; /* one of IPv4 */
+    ls_admission_publish(admission, place, outside->port);
+    if (ls_admission_write_invite(admission, own_port, &why) != LS_OK) {
+        ls_log_line(log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+    ls_admission_log(admission, own_port, log);
+}
+
 /* ---- who was kept out ---- */
 
 #define DENIAL_TEXT(name, text) text,

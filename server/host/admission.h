@@ -65,6 +65,10 @@ ls_status ls_admission_write_invite(const ls_admission *admission, uint16_t port
 /* From now on invites name this place, CODE@HOST and the port of a relay, in place of the server's
  * own. The host is borrowed for the call. */
 void ls_admission_publish(ls_admission *admission, const char *host, uint16_t port);
+/* The same with the place where a router leads to the server, unless the operator has named one;
+ * all zero: it leads there no more. Writes the invite's file, and says how to get in. */
+void ls_admission_map(ls_admission *admission, const ls_endpoint *outside, uint16_t own_port,
+                      const ls_log *log);
 
 /* Says how to get in. */
 void ls_admission_log(const ls_admission *admission, uint16_t port, const ls_log *log);

@@ -74,9 +74,6 @@ static void send_all(ls_match *match)
             match->sent.again_ns = second_ns(match);
             loss_most = LS_MAX(loss_most, link->downlink.health.downlink.loss);
         }
-        if (link->downlink.is_losing || link->downlink.health.downlink.loss > 0) {
-            match->sent.easy_ns = match->now_ns + LS_SEND_EASY_NS;
-        }
     }
     match->sent.gets_ahead = ls_send_rate_gets_ahead(match->config.send_rate, loss_most);
 }

@@ -1,5 +1,6 @@
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>
@@ -166,6 +167,11 @@ static ls_status receive_inputs(ls_match *match, uint32_t slot, const uint8_t *b
     }
     if (status != LS_OK) {
         return status;
+    }
+    const ls_downlink *downlink = &link->peer.downlink;
+    if (downlink->is_losing || downlink->health.downlink.loss > 0 ||
+        ls_downlink_has_new_loss(downlink, match)) {
+        match->sent.easy_ns = match->now_ns + LS_SEND_EASY_NS;
     }
     if (match->seats->rows[slot].state == LS_SEAT_JOINING) {
         ls_join_service_note_progress(match->joins, slot, header.chain_tick);

@@ -163,10 +163,12 @@ void ls_downlink_header(ls_downlink *link, const ls_match *match, ls_ticks_heade
     header->wanted = link->next;
     header->has_base = false;
     header->slack = LS_SLACK_NONE;
-    header->has_uplink = link->uplink.has_first && now_ns - link->uplink_told_ns >= LS_HEALTH_NS;
+    header->has_uplink = link->uplink.has_first && (now_ns - link->uplink_told_ns >= LS_HEALTH_NS ||
+                                                    ls_downlink_has_new_loss(link, match));
     if (header->has_uplink) {
         header->uplink = ls_link_meter_figures(&link->uplink);
         link->uplink_told_ns = now_ns;
+        link->uplink_told_lost = link->uplink.lost;
     }
 }
 

@@ -43,11 +43,18 @@ typedef struct ls_downlink {
     uint64_t rtt_ns; /* smoothed; 0 until measured */
     ls_link_meter uplink;
     uint64_t uplink_told_ns;
+    uint64_t uplink_told_lost;                    /* packets */
     ls_client_health health;                      /* what the peer said last */
     bool is_losing;                               /* the downlink is lossy (send_rate.h) */
     ls_tick parts_next;                           /* `next` when parts were last to be sent */
     ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_downlink;
+
+/* A loss of the uplink is to be reported at once: from then on packets do not wait. */
+static inline bool ls_downlink_has_new_loss(const ls_downlink *link, const ls_match *match)
+{
+    return match->config.send_rate == LS_SEND_SAVING && link->uplink.lost != link->uplink_told_lost;
+}
 
 typedef struct ls_peer_link {
     uint64_t heard_ns;    /* when anything well-formed last came */

@@ -41,18 +41,6 @@ static void print_simulations(FILE *file)
     }
 }
 
-/* Before this process knows any key. A server does without. */
-static ls_port_keeper *make_port_keeper(const ls_server_options *args, const ls_log *log)
-{
-    ls_port_keeper *made = NULL;
-    ls_text why = {{0}};
-    if (ls_server_options_may_map(args) && ls_port_keeper_create(log, &made, &why) != LS_OK) {
-        ls_log_line(log, args->maps_port ? LS_LOG_WARNING : LS_LOG_INFO,
-                    "no router is asked for a port: %s", why.bytes);
-    }
-    return made;
-}
-
 static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_console *console)
 {
     ls_text why = {{0}};
@@ -60,7 +48,10 @@ static ls_exit_code serve(const ls_server_options *args, ls_room_game *game, ls_
     const ls_server_config config = {.options = args,
                                      .game = game,
                                      .admission = &admission,
-                                     .ports = make_port_keeper(args, &console->log)};
+                                     .ports =
+                                         ls_server_options_may_map(args)
+                                             ? ls_port_keeper_make(&console->log, args->maps_port)
+                                             : NULL};
     ls_room_game_warn(game, &console->log);
     if (ls_setting_is_given(&ls_match_settings, args->given, "resume-wait") &&
         !args->hosting.resume_path) {
@@ -133,7 +124,8 @@ int main(int argc, char **argv)
     ls_server_options args = ls_server_options_default();
     const ls_command_line line = {
         .summary = "Hosts deterministic lockstep matches, one by default.",
-        .ending = "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
+        .ending = "Players join by the invite that the server prints: lockstep-client INVITE. "
+                  "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
                   "internal.",
         .print_lists = print_simulations,
         .parts = {{&ls_hosting_settings, &args.hosting, &args.hosting_given},

@@ -66,7 +66,7 @@ static int ask(const void *user, int channel)
 
 /* ---- in the server ---- */
 
-ls_status ls_port_keeper_create(const ls_log *log, ls_port_keeper **out, ls_text *why)
+static ls_status create(const ls_log *log, ls_port_keeper **out, ls_text *why)
 {
     const ls_router_way *ways;
     const ls_child_process_work work = {.run = ask, .outlives_parent = true, .is_background = true};
@@ -84,6 +84,17 @@ ls_status ls_port_keeper_create(const ls_log *log, ls_port_keeper **out, ls_text
     made->log = log;
     *out = made;
     return LS_OK;
+}
+
+ls_port_keeper *ls_port_keeper_make(const ls_log *log, bool is_told)
+{
+    ls_port_keeper *made = NULL;
+    ls_text why = {{0}};
+    if (create(log, &made, &why) != LS_OK) {
+        ls_log_line(log, is_told ? LS_LOG_WARNING : LS_LOG_INFO,
+                    "no router is asked for a port: %s", why.bytes);
+    }
+    return made;
 }
 
 void ls_port_keeper_destroy(ls_port_keeper *keeper)

@@ -21,10 +21,10 @@ typedef struct ls_port_keeper_site {
     void *user;
 } ls_port_keeper_site;
 
-/* As early in the program as can be, and before it knows any key. The log is borrowed. UNSUPPORTED,
- * where this build knows no routers, or this system no copies of processes; NO_MEMORY, IO; all with
- * the reason. */
-ls_status ls_port_keeper_create(const ls_log *log, ls_port_keeper **out, ls_text *why);
+/* As early in the program as can be, and before it knows any key. The log is borrowed. NULL, where
+ * this build knows no routers, this system no copies of processes, or memory is out: a server does
+ * without, and the log says why, with a warning where the operator has asked for it. */
+ls_port_keeper *ls_port_keeper_make(const ls_log *log, bool is_told);
 /* Has the mapping taken back, for which it waits 2 s at most. NULL is allowed. */
 void ls_port_keeper_destroy(ls_port_keeper *keeper);
 

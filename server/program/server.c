@@ -647,24 +647,12 @@ static ls_status start_door(server *host, ls_text *why)
 static void on_mapped(void *user, const ls_endpoint *outside)
 {
     server *host = user;
-    ls_admission *admission = host->config->admission;
-    char place[LS_ENDPOINT_NUMERIC_BYTES];
-    ls_text why = {{0}};
     if (host->publisher) {
         ls_publisher_set_outside(host->publisher, outside);
-        return;
+    } else {
+        ls_admission_map(host->config->admission, outside, ls_host_port(ls_rooms_host(host->rooms)),
+                         &host->console->log);
     }
-    if (admission->options.invite_host) {
-        return; /* the operator knows better */
-    }
-    ls_endpoint_format(outside, place);
-    place[strcspn(place, ":")] = '\0'; /* one of IPv4 */
-    ls_admission_publish(admission, place, outside->port);
-    uint16_t port = ls_host_port(ls_rooms_host(host->rooms));
-    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
-        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
-    }
-    ls_admission_log(admission, port, &host->console->log);
 }
 
 static ls_status begin_mapping(server *host)

@@ -67,7 +67,7 @@ static const ls_setting_row rows[] = {
      .group = NETWORK, .default_text = "",
      .help = "Write the port of --web to FILE once it is bound"},
     {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
-     .group = NETWORK, .default_text = "on with --publish",
+     .group = NETWORK, .default_text = "on with --publish and without --config",
      .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
              "and take it back at the end"},
     {LS_SETTING_IS_HEADING, .group = SERVICE, .help = "A service with many rooms:"},
@@ -172,7 +172,7 @@ static const char *first_of_service(const ls_server_options *args)
 bool ls_server_options_may_map(const ls_server_options *options)
 {
     bool is_told = ls_setting_is_given(&ls_server_settings, options->own_given, "map-port");
-    return is_told ? options->maps_port : options->publish != NULL;
+    return is_told || options->config_path ? options->maps_port : options->publish != NULL;
 }
 
 ls_status ls_server_options_check_relay(const ls_server_options *options, ls_text *why)
@@ -209,9 +209,6 @@ ls_status ls_server_options_check(void *user, ls_text *why)
                        args->hosting.sim           ? "--sim"
                        : args->hosting.resume_path ? "--resume"
                                                    : "--matches");
-    }
-    if (args->config_path && args->maps_port) {
-        return ls_fail(LS_BAD_ARGUMENT, why, "--map-port is for a server without --config");
     }
     if (args->hosting.resume_path && (args->hosting.journal_dir || args->matches > 1)) {
         return ls_fail(LS_BAD_ARGUMENT, why,

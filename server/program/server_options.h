@@ -41,7 +41,8 @@ extern const ls_setting_table ls_server_settings; /* of ls_server_options */
 
 ls_server_options ls_server_options_default(void);
 
-/* Whether a router is to be asked for a port, with --publish unless it says no. */
+/* Whether a router is to be asked for a port: by a server without --config with --publish, unless
+ * it says no; by a service where it says so. */
 bool ls_server_options_may_map(const ls_server_options *options);
 
 /* Whether those of a relay fit together. BAD_ARGUMENT, in words of the command line. */

@@ -318,14 +318,13 @@ static ls_status read_again(void *user, ls_service_config *out)
 }
 
 static ls_exit_code supervise(service_program *self, const ls_server_options *options,
-                              const ls_server_options *given, ls_console *console)
+                              const rereading *again, ls_port_keeper *ports, ls_console *console)
 {
-    rereading again = {self, given, console};
     ls_text why = {{0}};
     ls_admission admission;
     const ls_supervisor_config config = {.service = &self->service,
                                          .read_again = read_again,
-                                         .user = &again,
+                                         .user = (void *)(uintptr_t)again,
                                          .bind_host = options->hosting.bind_host,
                                          .port = (uint16_t)options->hosting.port,
                                          .port_file = options->port_file,
@@ -336,10 +335,12 @@ static ls_exit_code supervise(service_program *self, const ls_server_options *op
                                          .program = self->program,
                                          .worker = &self->worker,
                                          .admission = &admission,
-                                         .sockets = &self->sockets};
+                                         .sockets = &self->sockets,
+                                         .ports = ports};
     ls_status status = ls_admission_open(&options->hosting.admission, options->hosting.bind_host,
                                          &admission, &why);
     if (status != LS_OK) {
+        ls_port_keeper_destroy(ports);
         return ls_exit_report(&console->log, status, &why);
     }
     ls_exit_code code = ls_supervisor_run(&config, console);
@@ -351,16 +352,21 @@ static ls_exit_code start(service_program *self, ls_server_options *options,
                           const ls_server_options *given, ls_console *console)
 {
     ls_text why = {{0}};
+    const rereading again = {self, given, console};
     ls_status status = count_workers(self, console, &why);
     ls_exit_code code = LS_EXIT_USAGE;
-    if (status == LS_OK) {
+    ls_port_keeper *ports = NULL;
+    if (status == LS_OK) { /* the process that asks knows no key yet */
+        ports =
+            ls_server_options_may_map(options) ? ls_port_keeper_make(&console->log, true) : NULL;
         status = prepare(self, options, &why);
         code = ls_exit_code_of(status);
     }
     if (status == LS_OK) {
         settle_workers(self, options);
-        code = supervise(self, options, given, console);
+        code = supervise(self, options, &again, ports, console);
     } else {
+        ls_port_keeper_destroy(ports);
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }

@@ -475,6 +475,39 @@ static ls_status write_files(const supervisor *self, ls_text *why)
                                                 : status;
 }
 
+static void log_page(const supervisor *self)
+{
+    char invite[LS_INVITE_TEXT_BYTES_MAX];
+    const ls_invite to = {.port = ls_udp_group_port(self->group)};
+    if (self->door) {
+        ls_admission_invite(self->config->admission, &to, invite, sizeof invite);
+        ls_door_log(self->door, invite, self->config->admission->sealed.needs_secret);
+        ls_cipher_wipe(invite, sizeof invite);
+    }
+}
+
+/* Players of a relay prove the way before they take it; of an invite it is all that they have. */
+static void on_mapped(void *user, const ls_endpoint *outside)
+{
+    supervisor *self = user;
+    if (self->worker.relay) {
+        ls_room_keeper_set_outside(self->keeper, outside);
+        return;
+    }
+    ls_admission_map(self->config->admission, outside, ls_udp_group_port(self->group),
+                     &self->console->log);
+    log_page(self);
+}
+
+static ls_status begin_mapping(supervisor *self)
+{
+    const ls_port_keeper_site site = {.loop = self->loop,
+                                      .port = ls_udp_group_port(self->group),
+                                      .on_mapped = on_mapped,
+                                      .user = self};
+    return ls_port_keeper_attach(self->config->ports, &site);
+}
+
 static ls_status build(supervisor *self, ls_text *why)
 {
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &self->loop);
@@ -482,6 +515,7 @@ static ls_status build(supervisor *self, ls_text *why)
     LS_THEN(status, open_door(self, why));
     LS_THEN(status, create_keeper(self, why));
     LS_THEN(status, start_door(self, why));
+    LS_THEN(status, begin_mapping(self));
     LS_THEN(status, create_upload(self, why));
     LS_THEN(status, create_http(self, why));
     if (status == LS_OK && self->config->is_on_agones) {
@@ -505,13 +539,7 @@ static void log_listening(const supervisor *self)
                     self->tls ? "s" : "", place);
     }
     ls_admission_log(self->config->admission, ls_udp_group_port(self->group), log);
-    if (self->door) {
-        char invite[LS_INVITE_TEXT_BYTES_MAX];
-        const ls_invite to = {.port = ls_udp_group_port(self->group)};
-        ls_admission_invite(self->config->admission, &to, invite, sizeof invite);
-        ls_door_log(self->door, invite, self->config->admission->sealed.needs_secret);
-        ls_cipher_wipe(invite, sizeof invite);
-    }
+    log_page(self);
 }
 
 ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *console)
@@ -519,6 +547,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     supervisor *self = ls_allocate(ls_allocator_heap(), sizeof *self);
     ls_text why = {{0}};
     if (!self) {
+        ls_port_keeper_destroy(config->ports);
         return LS_EXIT_ENVIRONMENT;
     }
     self->config = config;
@@ -543,6 +572,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     ls_agones_destroy(self->agones);
     ls_journal_upload_destroy(self->upload);
     ls_journal_disk_destroy(self->disk);
+    ls_port_keeper_destroy(config->ports);
     ls_room_keeper_destroy(self->keeper);
     ls_door_close(self->door);
     ls_cipher_wipe(self->door_link, sizeof self->door_link);

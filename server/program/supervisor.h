@@ -7,6 +7,7 @@
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/systemd.h"
+#include "lockstep/server/program/port_keeper.h"
 #include "lockstep/server/service/service_config.h"
 #include "lockstep/server/service/worker_message.h"
 
@@ -27,6 +28,7 @@ typedef struct ls_supervisor_config {
     const ls_worker_settings *worker;  /* of every worker */
     ls_admission *admission;           /* of the invite; borrowed */
     const ls_service_sockets *sockets; /* those that are there are taken */
+    ls_port_keeper *ports;             /* likewise; NULL: no router is asked */
 } ls_supervisor_config;
 
 /* Serves until SIGINT or SIGTERM; a second one leaves at once. SIGHUP reads the configuration

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/intake.h"
@@ -334,6 +334,11 @@ void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config 
     }
     ls_room_placement_reconfigure(&keeper->placement, fresh);
     ls_join_limits_set(&keeper->shared->limits, fresh->address_joins, fresh->address_rooms);
+}
+
+void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outside)
+{
+    ls_relay_flows_set_outside(&keeper->shared->published.flows, outside);
 }
 
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)

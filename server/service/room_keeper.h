@@ -42,6 +42,9 @@ void ls_room_keeper_tend(ls_room_keeper *keeper);
  * lacks, or has otherwise, end where nobody is in them, and play on where somebody is. */
 void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config *fresh);
 
+/* Where a router leads to the workers' port; all zero: nowhere. Players of a relay try that. */
+void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outside);
+
 /* Whether a journal is that of a room which is there. */
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path);
 

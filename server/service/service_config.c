@@ -89,8 +89,8 @@ static const config_row rows[] = {
 static const char *const server_texts[] = {
     "bind",      "identity", "invite-file", "invite-host", "token-key", "token-server",
     "port-file", "publish",  "publish-key", "public",      "region"};
-static const char *const server_others[] = {"port", "invite-only", "insecure", "bundle-limit",
-                                            "token-protocol-id"};
+static const char *const server_others[] = {"port",         "invite-only",       "insecure",
+                                            "bundle-limit", "token-protocol-id", "map-port"};
 
 static const char *const room_keys[] = {"name",    "open",     "sim",  "sha256",
                                         "private", "rotation", "next", "turn"};

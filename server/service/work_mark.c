@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/runtime/line_channel.h"
 #include "lockstep/common/system/machine.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/host/publisher.h"

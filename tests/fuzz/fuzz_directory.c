@@ -9,6 +9,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/protocol/relay/relay_search.h"
 #include "lockstep/server/directory/directory.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
@@ -139,12 +140,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         }
         LS_ASSERT(ls_directory_count(directory) <= SHOWN_MAX);
     }
-    ls_json *json = ls_directory_json(directory, now_ns);
-    char *line = ls_json_print_line(json);
-    ls_json *again = ls_json_parse(line, strlen(line));
-    LS_ASSERT(again); /* names are texts that every reader of JSON takes */
-    ls_json_destroy(again);
-    ls_json_release_line(line);
+    static char text[PLACES * 600];
+    size_t text_bytes = ls_directory_json_bytes(directory);
+    LS_ASSERT(text_bytes <= sizeof text);
+    ls_directory_write_json(directory, text);
+    ls_json *json = ls_json_parse(text, text_bytes);
+    LS_ASSERT(json); /* names are texts that every reader of JSON takes */
     ls_json_destroy(json);
     ls_directory_destroy(directory);
     return 0;

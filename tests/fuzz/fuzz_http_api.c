@@ -79,7 +79,7 @@ static void ask(fake_service *fake, const ls_http_request *request)
     LS_ASSERT(exchange->is_answered && exchange->holders == 1);
     check_reply(exchange);
     ls_http_exchange_release(exchange);
-    ls_http_api_deinit(&api);
+    ls_http_text_deinit(&api.metrics);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -28,7 +28,7 @@ PLAIN = "glibc.cpu.hwcaps=-AVX2,-AVX,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-R
 def count(program, name):
     with tempfile.TemporaryDirectory(prefix="lockstep-counts-") as folder:
         result = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--collect-atstart=no",
+            ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--instr-atstart=no",
              f"--toggle-collect={COUNTED}", f"--callgrind-out-file={folder}/out", program, name],
             capture_output=True, text=True, check=False,
             env={"PATH": os.environ["PATH"], "GLIBC_TUNABLES": PLAIN})

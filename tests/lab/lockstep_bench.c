@@ -5,6 +5,7 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
+#include "lockstep/tests/lab/bench/pictures.h"
 #include "lockstep/tests/lab/bench/report.h"
 #include "lockstep/tests/lab/bench/sections.h"
 
@@ -36,6 +37,7 @@ typedef struct arguments {
     bool is_smoke;
     const char *json;
     const char *old_report;
+    const char *drawn;
     uint32_t tolerance_percent;
 } arguments;
 
@@ -50,6 +52,8 @@ static const ls_setting_row rows[] = {
      .default_text = "", .help = "Show what has changed since the run that wrote OLD.json"},
     {LS_SETTING_IS_U32, FIELD(tolerance_percent), .min = 1, .max = 1000, .flag = "tolerance",
      .argument = "PERCENT", .help = "Changes below it are not shown, and are not worse"},
+    {LS_SETTING_IS_TEXT, FIELD(drawn), .flag = "draw", .argument = "FILE.json", .default_text = "",
+     .help = "Measure nothing: draw what a run wrote as FILE-players.svg, -state and -rooms"},
     {LS_SETTING_IS_SWITCH, FIELD(is_smoke), .flag = "smoke",
      .help = "Only show that everything runs: the figures mean nothing"},
 };
@@ -227,7 +231,8 @@ int main(int argc, char **argv)
     ls_text why = {{0}};
     bench_report report = {.count = 0};
     bool is_missed = false;
-    ls_status status = run(&args, &report, &is_missed, &why);
+    ls_status status =
+        args.drawn ? bench_pictures_draw(args.drawn, &why) : run(&args, &report, &is_missed, &why);
     bench_report_release(&report);
     if (status != LS_OK) {
         ls_log_line(&log, LS_LOG_ERROR, "%s", why.bytes[0] ? why.bytes : ls_status_text(status));

@@ -15,8 +15,7 @@ typedef struct test_counter {
     size_t calls_wanted;
     uint64_t first_ns;
     uint64_t last_ns;
-    uint64_t stall_ns; /* how long the first call takes */
-    int descriptor;    /* read from at each call, if not 0 */
+    int descriptor; /* read from at each call, if not 0 */
     ls_loop_source *source;
 } test_counter;
 
@@ -30,9 +29,6 @@ static void count(void *user, uint64_t now_ns)
     if (counter->descriptor) {
         char byte;
         (void)!read(counter->descriptor, &byte, 1);
-    }
-    while (counter->calls == 1 && ls_station_now_ns() < now_ns + counter->stall_ns) {
-        /* A step that costs more than it simulates. */
     }
     if (counter->calls >= counter->calls_wanted) {
         ls_event_loop_stop(loop);
@@ -71,50 +67,6 @@ Test(event_loop, a_loop_with_nothing_to_wait_for_returns)
 {
     ls_event_loop_run(loop);
     ls_event_loop_destroy(NULL);
-}
-
-Test(event_loop, ticks_are_due_at_the_first_time_plus_whole_periods)
-{
-    enum {
-        TICKS = 40
-    };
-    static const uint64_t period_ns = 5 * LS_NS_PER_MS;
-    limit_patience();
-    test_counter ticks = {.calls_wanted = TICKS};
-    uint64_t first_ns = ls_event_loop_now_ns(loop) + period_ns;
-    ls_tick_timer_config config = {first_ns, period_ns};
-    cr_assert_eq(ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks},
-                                              &ticks.source),
-                 LS_OK);
-    ls_event_loop_run(loop);
-    cr_assert_eq(ticks.calls, TICKS);
-    cr_assert_geq(ticks.first_ns, first_ns);
-    /* However late a call was, no tick came before its time. */
-    cr_assert_geq(ticks.last_ns, first_ns + (TICKS - 1) * period_ns);
-    ls_loop_source_remove(ticks.source);
-}
-
-Test(event_loop, a_stall_is_followed_by_one_call_and_not_by_a_storm)
-{
-    static const uint64_t period_ns = LS_NS_PER_MS;
-    limit_patience();
-    test_counter ticks = {.calls_wanted = 20, .stall_ns = 60 * period_ns};
-    ls_tick_timer_config config = {ls_event_loop_now_ns(loop), period_ns};
-    ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
-    ls_event_loop_run(loop);
-    uint64_t elapsed_ns = ticks.last_ns - ticks.first_ns;
-    cr_assert_eq(ticks.calls, 20);
-    cr_assert_geq(elapsed_ns, ticks.stall_ns + 17 * period_ns);
-}
-
-Test(event_loop, a_first_tick_in_the_past_comes_at_once)
-{
-    limit_patience();
-    test_counter ticks = {.calls_wanted = 1};
-    ls_tick_timer_config config = {0, 1000 * LS_NS_PER_SECOND};
-    ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
-    ls_event_loop_run(loop);
-    cr_assert_eq(ticks.calls, 1);
 }
 
 /* An alarm that sets itself anew, `period_ns` after the moment it was set to. */
@@ -517,8 +469,7 @@ Test(event_loop, drives_a_server_and_a_client)
     cr_assert_eq(
         ls_transport_udp_attach(client.station.transport, loop, (ls_loop_handler){drain, &client}),
         LS_OK);
-    ls_tick_timer_config ticks = {0, 5 * LS_NS_PER_MS};
-    ls_event_loop_add_tick_timer(loop, &ticks, (ls_loop_handler){send_numbers, &client}, NULL);
+    ls_event_loop_add_timer(loop, 5, (ls_loop_handler){send_numbers, &client}, NULL);
     ls_event_loop_run(loop);
     cr_assert_geq(client.station.received_count, 20);
     cr_assert_eq(client.station.disconnected_count, 0);

@@ -234,6 +234,38 @@ Test(programs_refusal, a_plug_in_that_crashes_is_named_with_pass_and_tick)
     cr_expect_eq(hosted.server.ending_signal, SIGSEGV);
 }
 
+/* In hundredths of a second; 0 of one that has ended. */
+static unsigned long processor_time_of(const ls_process *process)
+{
+    unsigned long user = 0;
+    FILE *file = fopen(hosted_text("/proc/%d/stat", (int)process->pid), "r");
+    cr_assert(file);
+    cr_assert_eq(fscanf(file, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &user), 1);
+    fclose(file);
+    return user;
+}
+
+/* It is in the pass for ever. The first signal waits for an answer; one that comes later does not.
+ */
+Test(programs_refusal, a_plug_in_that_hangs_is_named_and_ended_by_a_second_signal)
+{
+    hosted_serve("--sim", LS_PLUGIN("live_trap"), "--ticks", "60", "--param", "trap=2", "--param",
+                 "tick=5");
+    hosted_join("--sim", LS_PLUGIN("live_trap"), "--bot", "1");
+    while (processor_time_of(&hosted.server) < 100) {
+        ls_process_pause();
+    }
+    while (!ls_process_has_ended(&hosted.server)) {
+        ls_process_signal(&hosted.server, SIGTERM);
+        ls_process_pause();
+    }
+    static const char words[] = "live_trap.so' hangs in pass 'spring' of tick 5 (a second signal "
+                                "ended the program); lockstep-synctest ";
+    cr_expect(strstr(ls_process_errors(&hosted.server), words), "%s",
+              ls_process_errors(&hosted.server));
+    cr_expect_eq(hosted.server.ending_signal, SIGTERM);
+}
+
 Test(programs_refusal, a_plug_in_that_crashes_in_init_is_named)
 {
     static const char *const arguments[] = {

@@ -149,8 +149,6 @@ Test(programs_relay, a_line_that_cannot_be_right_is_refused)
                           "port");
     hosted_expect_refusal(2, LS_TEST_RELAY, "the port in '127.0.0.1:x' is not a number", "--port",
                           "0", "--http", "127.0.0.1:x");
-    hosted_expect_refusal(2, LS_TEST_SERVER, "--map-port is for a server without --config",
-                          "--config", "file.toml", "--map-port", "on");
     hosted_expect_refusal(2, LS_TEST_RELAY, "--hosts takes a number from 1 to 4096", "--hosts",
                           "0");
     hosted_expect_refusal(1, LS_TEST_RELAY, "cannot read", "--key-file", hosted_path("none"));

@@ -285,6 +285,38 @@ Test(send_rate, saving_ends_with_the_first_late_input)
     close_run(run);
 }
 
+/* Packets that arrive up, or leave down, in half a second, a round trip after the next packet
+ * behind the first lost one has come. */
+static rates measure_after_loss(const ls_link_config *up, const ls_link_config *down)
+{
+    enum {
+        DELAY_MS = 30,
+        PACKET_MS = 67,
+    };
+    virtual_match *run = start_saving(3);
+    virtual_client *client = run->clients[1];
+    ls_memory_client_set_links(client->transport, up, down);
+    virtual_match_run(run, PACKET_MS * MS);
+    virtual_client_set_links(client, &run->setup.link);
+    virtual_match_run(run, (PACKET_MS + 2 * DELAY_MS + 17) * MS);
+    ls_transport_traffic before = traffic_of(client);
+    virtual_match_run(run, 500 * MS);
+    ls_transport_traffic after = traffic_of(client);
+    close_run(run);
+    return (rates){.up = (double)(after.packets_received - before.packets_received),
+                   .down = (double)(after.packets_sent - before.packets_sent)};
+}
+
+Test(send_rate, saving_ends_a_round_trip_after_the_first_lost_packet)
+{
+    const ls_link_config clean = {.delay_ns = 30 * MS};
+    const ls_link_config cut = {.delay_ns = 30 * MS, .loss_ppm = 1000000};
+    rates seen = measure_after_loss(&cut, &clean);
+    cr_expect_geq(seen.up, TICK_RATE_HZ / 2 - 1, "%f up", seen.up);
+    seen = measure_after_loss(&clean, &cut);
+    cr_expect_geq(seen.down, TICK_RATE_HZ / 2 - 1, "%f down", seen.down);
+}
+
 /* Bots that press nothing, whose packets are lost on the way up: how many arrive. */
 static double measure_unchanged(ls_late_rule rule, uint64_t *substituted)
 {

@@ -67,7 +67,7 @@ def first_game(port):
     end = time.monotonic() + PATIENCE_S
     while not games(port):
         assert time.monotonic() < end
-        time.sleep(0.05)
+        time.sleep(0.2)
     return games(port)[0]
 
 
@@ -103,6 +103,21 @@ def check_connections(port):
     assert closed >= len(silent) - PER_ADDRESS, closed
 
 
+def check_floods(port):
+    """From one address, in a few connections."""
+    statuses = set()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    with contextlib.closing(connection):
+        for _ in range(2000):
+            connection.request("GET", "/v1/games")
+            reply = connection.getresponse()
+            reply.read()
+            statuses.add(reply.status)
+            if statuses == {200, 429}:
+                return
+    assert False, statuses
+
+
 def read_port(path):
     return int(path.read_text(encoding="ascii"))
 
@@ -131,6 +146,7 @@ def play(folder, relay, relay_port, http_port):
         assert code == 0 and join in output and "Friday arena" in output, output
         check_headers(http_port)
         check_connections(http_port)
+        check_floods(http_port)
         code, _, errors = run_client(join, "--bot", "1")
         assert code == 0, errors
         server.process.wait(PATIENCE_S)

@@ -123,6 +123,30 @@ def start_server(folder, started, home, name, *words):
     return server
 
 
+def start_service(folder, started, home, invite):
+    """Two rooms, one at each worker."""
+    file = folder / "service.toml"
+    file.write_text(f"""workers = 2
+bundle-dir = "none"
+drain-timeout = 0
+[server]
+port = 7302
+map-port = "on"
+invite-file = "{invite}"
+identity = "{folder / 'service-identity'}"
+[http]
+port = 0
+[[rooms]]
+name = "solo"
+open = 2
+sim = "arena"
+players = 1
+""", encoding="utf-8")
+    service = routers.Started(folder, "service", home, "lockstep-server", "--config", file)
+    started.append(service)
+    return service
+
+
 def join(folder, started, home, server, words):
     player = routers.Started(folder, f"player of {server.name}", home, "lockstep-client", words,
                              "--bot", "1", "--connect-wait", routers.PATIENCE_S)
@@ -145,6 +169,8 @@ def play(folder, homes, started):
     alone = start_server(folder, started, homes["b"], "alone", "--map-port", "on", "--invite-file",
                          invite)
     modern = start_server(folder, started, homes["e"], "modern", "--map-port", "on")
+    at_service = folder / "invite of the service"
+    service = start_service(folder, started, homes["s"], at_service)
     deceived = start_server(folder, started, homes["c"], "deceived", "--map-port", "on")
     killed = start_server(folder, started, homes["d"], "killed", "--map-port", "on", "--port",
                           "7301")
@@ -162,6 +188,10 @@ def play(folder, homes, started):
     wait_until(lambda: f"{routers.WORLD}.11" in text_of(invite), "the invite")
     second = join(folder, started, "relay2", alone, text_of(invite).strip())
 
+    service.wait_for(f"the router leads UDP port {routers.WORLD}.11:")
+    wait_until(lambda: f"{routers.WORLD}.11" in text_of(at_service), "the invite of the service")
+    third = join(folder, started, "relay2", service, text_of(at_service).strip())
+
     if "PCP" not in modern.wait_for(f"the router leads UDP port {routers.WORLD}.13:"):
         modern.fail("not by PCP")
     killed.process.kill()
@@ -170,11 +200,11 @@ def play(folder, homes, started):
     if "another port" not in why or "no router answers" not in why:
         deceived.fail("believes a liar, or says nothing of it")
 
-    for each in (relayed, alone, modern, deceived):
+    for each in (relayed, alone, service, modern, deceived, third):
         each.process.send_signal(signal.SIGINT)
-    for each in (first, second, relayed, alone, modern, deceived):
+    for each in (first, second, third, relayed, alone, service, modern, deceived):
         each.expect_end()
-    for server, router in ((relayed, "ra"), (alone, "rb"), (modern, "re")):
+    for server, router in ((relayed, "ra"), (alone, "rb"), (service, "rb"), (modern, "re")):
         server.wait_for("the router has taken its port back")
         if ports_of(router):
             server.fail(f"its router still has {ports_of(router)}")
@@ -191,6 +221,7 @@ def main():
              for i, name in enumerate("abce")}
     homes["p"] = routers.make_home("p", 20, "symmetric")
     homes["d"] = routers.plug_in("hd", "a", 10, 3)
+    homes["s"] = routers.plug_in("hs", "b", 11, 3)
     routers.run_and_stop(lambda folder, started: play(folder, homes, started))
 
 

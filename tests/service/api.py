@@ -137,6 +137,18 @@ def test_operators_do_what_their_role_does_and_the_audit_has_it():
         assert json.loads(spoken["body"])["text"] == "an \x1b[2J escape"
 
 
+def test_who_only_looks_pushes_nothing_out_of_the_audit():
+    with FakeService(PROGRAM) as service:
+        assert service.ask("POST", API + "/drain")[0] == 200
+        for _ in range(130):  # 260 entries, where 256 are kept
+            assert service.ask("GET", API + "/rooms/arena-1/picture",
+                               token=ROLES["eye"])[0] == 200
+            assert service.ask("POST", API + "/drain", token=ROLES["eye"])[0] == 403
+        entries = json.loads(service.ask("GET", API + "/audit")[2])["entries"]
+        assert [(entry["name"], entry["status"]) for entry in entries] == [
+            ("token", 200), ("eye", 403)]
+
+
 def test_broken_bodies_and_paths_are_refused():
     with FakeService(PROGRAM) as service:
         kick = "/rooms/arena-1/players/0/kick"

@@ -405,6 +405,9 @@ class Soak:
         self.go_on(seconds * 0.5, self.GENTLE, [])
         found = self.figures.growth(since)
         self.clients.wanted = 0
+        for room in self.rooms():  # one whose service was away when it was to go on
+            if room["state"] == "paused":
+                self.service.ask("POST", f"{API}/rooms/{room['name']}/unpause", {})
         wait_for(lambda: (self.clients.tend(), not self.clients.running or
                           all_wait(self.rooms()))[1], "the last matches")
         wait_for(lambda: self.uploads_waiting() == 0, "the last uploads")

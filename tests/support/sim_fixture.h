@@ -52,6 +52,16 @@ static inline void *sim_state(const sim_fixture *sim)
     return ls_sim_instance_state(sim->instance);
 }
 
+/* Its content is none of a step's business. */
+static inline void sim_fill_scratch(const sim_fixture *sim, uint8_t byte)
+{
+    size_t bytes = 0;
+    uint8_t *scratch = ls_sim_instance_scratch(sim->instance, &bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        scratch[i] = byte;
+    }
+}
+
 static inline void sim_set_input(sim_fixture *sim, uint32_t slot, const uint8_t *bytes,
                                  uint32_t size)
 {

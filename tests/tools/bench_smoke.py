@@ -10,7 +10,7 @@ import tempfile
 
 SECTIONS = (
     "sims", "hash", "session", "net", "client", "watch", "start", "join", "journal", "timestep",
-    "view", "math", "matches", "causes", "sealed", "service", "relay",
+    "view", "math", "matches", "causes", "sealed", "service", "relay", "growth",
 )
 VERDICTS = ("ok", "MISSED")
 
@@ -44,6 +44,28 @@ def check_figures(report, sections, result):
             expect(figure["verdict"] == VERDICTS[0 if is_within else 1], f"{figure}", result)
     missed = sum(figure.get("verdict") == "MISSED" for figure in figures)
     expect(report["budgets_missed"] == missed, "the count of missed budgets", result)
+
+
+PICTURES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "pictures"
+
+
+def check_pictures(program, folder):
+    """The pictures of docs/performance.md are those that the program draws of the figures there."""
+    path = pathlib.Path(folder) / "performance.json"
+    report = json.loads((PICTURES / path.name).read_text(encoding="utf-8"))
+    path.write_text(json.dumps(report), encoding="utf-8")
+    result = run(program, "--draw", str(path))
+    expect(result.returncode == 0, "pictures are drawn", result)
+    for name in ("players", "state", "rooms"):
+        drawn = path.with_name(f"performance-{name}.svg").read_text(encoding="utf-8")
+        expect(drawn == (PICTURES / f"performance-{name}.svg").read_text(encoding="utf-8"),
+               f"docs/pictures/performance-{name}.svg is that of its figures", result)
+    gone = "8 players: a client up"
+    report["figures"] = [row for row in report["figures"] if row["name"] != gone]
+    path.write_text(json.dumps(report), encoding="utf-8")
+    result = run(program, "--draw", str(path))
+    expect(result.returncode != 0 and f'"{gone}"' in result.stderr,
+           "a figure that is not there is named", result)
 
 
 def check_everything(program, folder):
@@ -153,6 +175,7 @@ def check_exit_codes(program, folder):
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
+        check_pictures(program, folder)
         check_everything(program, folder)
         check_comparison(program, folder)
         check_exit_codes(program, folder)

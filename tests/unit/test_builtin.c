@@ -125,7 +125,7 @@ Test(builtin, any_bytes_and_events_are_played_the_same_way_twice)
 static uint64_t step_from(sim_fixture *sim, const void *state, size_t bytes, uint8_t fill)
 {
     memcpy(sim_state(sim), state, bytes);
-    ls_sim_instance_fill_scratch(sim->instance, fill);
+    sim_fill_scratch(sim, fill);
     sim_step(sim, 1);
     return ls_sim_instance_hash(sim->instance);
 }

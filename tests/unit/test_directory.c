@@ -258,17 +258,51 @@ Test(directory, names_become_what_a_reader_can_be_shown)
     cr_assert_str_eq(games.games[0].listing.name, "ab", "%s", games.games[0].listing.name);
 }
 
+static const char *json(void)
+{
+    static char text[4096];
+    size_t size = ls_directory_json_bytes(directory);
+    cr_assert_lt(size, sizeof text);
+    ls_directory_write_json(directory, text);
+    text[size] = '\0';
+    return text;
+}
+
+/* With the longest texts, and a name of characters that have to be escaped. */
+Test(directory, every_listing_fits_its_json)
+{
+    ls_relay_packet listed;
+    ls_relay_list list = list_of(0, 0);
+    cr_assert(give(0, &list, &listed));
+    list = list_of(0, listed.challenge);
+    memset(list.listing.name, '"', sizeof list.listing.name - 1);
+    list.listing.name[1] = '\\';
+    memset(list.listing.simulation, 's', sizeof list.listing.simulation - 1);
+    memset(list.listing.region, 'r', sizeof list.listing.region - 1);
+    memset(list.listing.version, 'v', sizeof list.listing.version - 1);
+    list.listing.simulation_version = UINT32_MAX;
+    list.listing.digest = UINT64_MAX;
+    list.listing.protocol = list.listing.spectators = UINT16_MAX;
+    list.listing.players = list.listing.seats = UINT16_MAX;
+    now_ns += 4 * LS_NS_PER_SECOND;
+    cr_assert(give(0, &list, &listed));
+    cr_assert_eq(listed.value, LS_RELAY_GOOD);
+    cr_assert_not_null(strstr(json(), "\"name\":\"\\\"\\\\\\\""));
+    cr_assert_not_null(strstr(json(), "\"free\":0,"));
+}
+
 Test(directory, the_json_has_what_the_page_says)
 {
     cr_assert_eq(prove(2), LS_RELAY_GOOD);
-    now_ns += 3 * LS_NS_PER_SECOND;
-    ls_json *json = ls_directory_json(directory, now_ns);
-    char *line = ls_json_print_line(json);
+    const char *line = json();
     cr_assert_str_eq(line, "{\"games\":[{\"code\":\"K7AC-29F\",\"name\":\"Game 2\",\"region\":\"\","
                            "\"simulation\":\"arena\",\"simulation_version\":0,"
                            "\"digest\":\"0000000000000000\",\"players\":1,\"seats\":4,\"free\":3,"
                            "\"spectators\":0,\"needs_token\":false,\"version\":\"0.1.0\","
-                           "\"protocol\":0,\"ping_ms\":0,\"age_s\":3}]}");
-    ls_json_release_line(line);
-    ls_json_destroy(json);
+                           "\"protocol\":0,\"ping_ms\":0}]}");
+    cr_assert_eq(prove(5), LS_RELAY_GOOD);
+    cr_assert_not_null(strstr(json(), "},{\"code\":\"K7AF-29F\",\"name\":\"Game 5\""));
+    ls_directory_remove(directory, 2);
+    ls_directory_remove(directory, 5);
+    cr_assert_str_eq(json(), "{\"games\":[]}");
 }

@@ -298,7 +298,8 @@ Test(lag_verdict, the_text_says_what_and_how_much_and_what_to_try)
     lag = (ls_lag){.cause = LS_LAG_SILENT};
     expect_text(&lag, LS_LAG_TO_HOST, "nothing is received");
     lag = (ls_lag){.late_ppm = 3};
-    expect_text(&lag, LS_LAG_TO_HOST, "fine");
+    expect_text(&lag, LS_LAG_TO_HOST, "no lag");
+    expect_text(&lag, LS_LAG_TO_PLAYER, "fine");
 }
 
 /* ---- said once ---- */

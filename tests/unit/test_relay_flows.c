@@ -41,6 +41,7 @@ static ls_relay_server *workers[WORKERS];
 static fake_socket sockets[WORKERS + 1]; /* the player's is the last one */
 static ls_datagram_socket *worker_sockets[WORKERS];
 static ls_relay_client *player;
+static uint16_t outside_port; /* of the newest OPENED */
 
 static ls_endpoint place_of(uint32_t place)
 {
@@ -90,7 +91,11 @@ static void send_datagram(ls_datagram_socket *socket, const ls_endpoint *to, con
                           size_t size)
 {
     fake_socket *at = (fake_socket *)socket;
+    ls_relay_packet packet;
     at->asked += bytes[0] == LS_RELAY_ASK || bytes[0] == LS_RELAY_REGISTER;
+    if (ls_relay_packet_read(bytes, size, &packet) && packet.kind == LS_RELAY_OPENED) {
+        outside_port = packet.outside_port;
+    }
     fly(at->place, to, bytes, size);
 }
 
@@ -287,10 +292,15 @@ Test(relay_flows, a_player_keeps_its_way_when_a_worker_is_started_again)
 Test(relay_flows, a_flow_that_no_worker_knows_is_opened_again)
 {
     ls_udp_datagram came;
+    ls_endpoint outside = place_of(SERVER);
+    outside.port = 9000;
     memset(flows.players, 0, sizeof flows.players);
+    ls_relay_flows_set_outside(&flows, &outside); /* by the supervisor, say */
+    cr_assert_eq(outside_port, 0);
     cr_assert_not(carry_up(PACKET, 1, &came));
     pass(LS_NS_PER_SECOND); /* worker 1 has answered GONE */
     (void)carry_up(PACKET, 1, &came);
     pass(LS_NS_PER_SECOND);
     expect_both_ways(PACKET, 1);
+    cr_assert_eq(outside_port, 9000, "and is told of the port of the router");
 }

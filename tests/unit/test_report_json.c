@@ -2,7 +2,7 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/tests/lab/faultsim/report.h"
-#include "lockstep/tests/lab/faultsim/self_test_report.h"
+#include "lockstep/tests/lab/faultsim/self_test.h"
 #include "lockstep/tools/netcond/netcond.h"
 
 #include <criterion/criterion.h>

@@ -62,22 +62,6 @@ Test(service_notify, a_status_is_one_line)
     expect(wanted);
 }
 
-Test(service_notify, the_watchdog_is_of_one_process)
-{
-    char pid[32];
-    unsetenv("WATCHDOG_USEC");
-    cr_assert_eq(ls_service_notify_watchdog_ns(), 0);
-    setenv("WATCHDOG_USEC", "30000000", 1);
-    snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    setenv("WATCHDOG_PID", pid, 1);
-    cr_assert_eq(ls_service_notify_watchdog_ns(), UINT64_C(30000000000));
-    setenv("WATCHDOG_PID", "1", 1);
-    cr_assert_eq(ls_service_notify_watchdog_ns(), 0, "it is another process's");
-    setenv("WATCHDOG_PID", pid, 1);
-    setenv("WATCHDOG_USEC", "soon", 1);
-    cr_assert_eq(ls_service_notify_watchdog_ns(), 0);
-}
-
 Test(service_notify, without_systemd_nothing_is_sent)
 {
     unsetenv("NOTIFY_SOCKET");

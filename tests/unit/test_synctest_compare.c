@@ -1,6 +1,6 @@
 #include "lockstep/tools/synctest/compare.h"
 
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/tools/synctest/tape.h"
 
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -141,7 +141,7 @@ Test(tumble, five_thousand_bodies_play_whatever_the_working_memory_holds)
     sim_set(&config, ls_tumble_simulation(), "bodies=5000");
     sim_fixture *sim = sim_open(ls_tumble_simulation(), config);
     for (uint32_t tick = 0; tick < 32; tick++) {
-        ls_sim_instance_fill_scratch(sim->instance, (uint8_t)(tick * 31));
+        sim_fill_scratch(sim, (uint8_t)(tick * 31));
         sim_run_bots(sim, 1);
     }
     cr_assert_gt(view_of(sim).match->contacts, 1000);

@@ -4,7 +4,7 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/child_process.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/play_mode.h"

@@ -4,7 +4,7 @@
 #include "lockstep/common/simulation/save_fault.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/random_inputs.h"

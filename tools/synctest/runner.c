@@ -2,7 +2,7 @@
 
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"

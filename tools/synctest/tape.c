@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <stdbool.h>
 #include <string.h>

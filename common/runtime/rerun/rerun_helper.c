@@ -8,6 +8,7 @@
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/socket.h"
 #include "lockstep/common/system/system_clock.h"

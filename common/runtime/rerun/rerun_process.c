@@ -11,7 +11,7 @@
 #include "lockstep/common/runtime/loop_file.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/thread.h"

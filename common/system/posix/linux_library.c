@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/library.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -236,11 +236,3 @@ bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t pa
     struct pollfd room = {.fd = writer->descriptor, .events = POLLOUT};
     return poll(&room, 1, (int)patience_ms) > 0;
 }
-
-/* ---- stream room ---- */
-
-bool ls_stream_has_room(ls_tty stream)
-{
-    struct pollfd room = {.fd = (int)stream, .events = POLLOUT};
-    return poll(&room, 1, 0) == 1 && room.revents == POLLOUT;
-}

@@ -1,5 +1,5 @@
 #include "lockstep/common/system/library.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/system/signals.h"
+
+#include "lockstep/common/base/clock.h"
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -59,6 +61,53 @@ void ls_signals_drop_stops(const ls_held_signals *held)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- unanswered signals ---- */
+
+static const uint64_t UNANSWERED_NS = 2 * LS_NS_PER_SECOND;
+static void (*answers)(int); /* the handler of stops that was there before */
+static void (*ends)(void);
+static _Atomic uint64_t asked_ns; /* 0: no signal waits for an answer */
+
+static void on_stop(int number)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * LS_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+    if (asked_ns == 0 || now_ns - asked_ns < UNANSWERED_NS) {
+        asked_ns = asked_ns == 0 ? now_ns : asked_ns;
+        answers(number);
+        return;
+    }
+    if (ends) {
+        ends();
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void ls_signals_end_unanswered(void)
+{
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        struct sigaction action;
+        bool is_other = sigaction(stops[i], NULL, &action) == 0 && action.sa_handler != on_stop;
+        if (is_other && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+            answers = action.sa_handler;
+            action.sa_handler = on_stop;
+            sigaction(stops[i], &action, NULL);
+        }
+    }
+}
+
+void ls_signals_answer(void)
+{
+    asked_ns = 0;
+}
+
+void ls_signals_watch_unanswered(void (*before_end)(void))
+{
+    ends = before_end;
 }
 
 /* ---- crash signal ---- */

@@ -3,7 +3,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/windows/errors.h"
 
 #include <errno.h>

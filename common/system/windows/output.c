@@ -130,12 +130,3 @@ bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *writer, uint32_t pa
     (void)patience_ms;
     return true;
 }
-
-/* ---- stream room ---- */
-
-/* Nothing here says how much room a stream has. */
-bool ls_stream_has_room(ls_tty stream)
-{
-    (void)stream;
-    return true;
-}

@@ -30,6 +30,20 @@ void ls_signals_drop_stops(const ls_held_signals *held)
     signal(SIGTERM, SIG_IGN);
 }
 
+/* Nothing asks a process of Windows in the midst of its work. */
+void ls_signals_end_unanswered(void)
+{
+}
+
+void ls_signals_answer(void)
+{
+}
+
+void ls_signals_watch_unanswered(void (*before_end)(void))
+{
+    (void)before_end;
+}
+
 /* ---- crash signal ---- */
 
 static const struct {

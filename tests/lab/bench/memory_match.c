@@ -193,6 +193,10 @@ static ls_match_config host_config(const bench_memory_match_config *config)
         host.sim.params[1] = config->is_noise;
     }
     host.send_rate = config->send_rate;
+    host.input_delay_ticks = config->input_delay_ticks;
+    if (config->tick_rate_hz > 0) {
+        host.sim.tick_rate_hz = config->tick_rate_hz;
+    }
     host.start_players = config->players - config->late_players;
     host.finds_causes = host.finds_causes && !config->finds_no_causes;
     if (config->late_mbit_per_s > 0) {

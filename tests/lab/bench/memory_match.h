@@ -25,6 +25,8 @@ typedef struct bench_memory_match_config {
     uint32_t late_players;           /* the last so many of `players` come when they are let in */
     uint32_t hash_interval_ticks;    /* 0: every tick */
     ls_send_rate send_rate;
+    uint32_t input_delay_ticks;
+    uint32_t tick_rate_hz;      /* 0: the simulation's own */
     bool is_noise;              /* all of the pad simulation's state */
     uint32_t late_mbit_per_s;   /* to those who come late, who get all of it; 0: no limit */
     bool finds_no_causes;       /* no copies of the state */

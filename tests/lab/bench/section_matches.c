@@ -14,6 +14,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- a crowd of matches of the pad simulation, without sockets and sessions: what a server's core
@@ -344,6 +345,27 @@ static ls_status measure_bytes(const bench_plan *plan, bench_report *report, ls_
     return status;
 }
 
+/* The memory of so many rooms, without processes and sockets. */
+static ls_status measure_rooms(uint32_t rooms, bench_report *report, ls_text *why)
+{
+    char name[LS_NAME_BYTES_MAX];
+    counted_memory counted;
+    match_crowd *crowd = NULL;
+    counted_memory_init(&counted);
+    ls_status status = crowd_create(rooms, &counted.allocator, &crowd, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    snprintf(name, sizeof name, "%u rooms of 4: before anybody comes", rooms);
+    bench_report_number(report, name, "MB", (double)counted.bytes / 1e6, BENCH_UNBUDGETED);
+    crowd_start(crowd);
+    crowd_run(crowd, SMOKE_TICKS);
+    snprintf(name, sizeof name, "%u rooms of 4: while they play", rooms);
+    bench_report_number(report, name, "MB", (double)counted.bytes / 1e6, BENCH_UNBUDGETED);
+    crowd_destroy(crowd);
+    return LS_OK;
+}
+
 /* ---- time ---- */
 
 typedef struct crowds {
@@ -410,5 +432,8 @@ static ls_status measure_time(const bench_plan *plan, bench_report *report, ls_t
 ls_status bench_matches(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = measure_bytes(plan, report, why);
+    for (uint32_t rooms = 1; status == LS_OK && rooms <= (plan->is_smoke ? 1 : 1000); rooms *= 10) {
+        status = measure_rooms(rooms, report, why);
+    }
     return status == LS_OK ? measure_time(plan, report, why) : status;
 }

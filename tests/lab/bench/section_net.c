@@ -21,14 +21,16 @@ enum {
 #define KEPT_UP_MIN 0.85
 #define KEPT_UP_MAX 1.25
 
-/* The most that our server may cost against the relay. */
+/* The most that our server may cost against the relay. With four clients a round is some 40 ms of
+ * processor time, of which another program on the machine moves more than there is to find: their
+ * cost is held in instructions (tests/instructions). */
 typedef struct crowd_size {
     uint32_t clients;
     uint32_t rounds; /* more where one takes less time, and the figures differ more */
-    double budget;
+    double budget;   /* 0: none */
 } crowd_size;
 
-static const crowd_size sizes[] = {{4, 9, 1.3}, {64, 9, 1.2}, {512, 5, 1.25}, {1024, 5, 1.3}};
+static const crowd_size sizes[] = {{4, 9, 0}, {64, 9, 1.2}, {512, 5, 1.25}, {1024, 5, 1.3}};
 
 /* ---- one server and its clients ---- */
 
@@ -160,7 +162,7 @@ static void report_comparison(const comparison *both, const bench_net_plan *plan
     snprintf(name, sizeof name, "%s: server against relay", whom);
     bool is_measured = both->ratios.of_bests > 0;
     bench_report_ratios(report, name, &both->ratios,
-                        is_measured ? BENCH_MOST(budget) : BENCH_UNBUDGETED);
+                        is_measured && budget > 0 ? BENCH_MOST(budget) : BENCH_UNBUDGETED);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
         bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),

@@ -18,6 +18,8 @@ static const bench_section sections[] = {
     {"service", "lockstep-server --config on two workers, rooms of four in the arena",
      bench_service},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
+    {"growth", "what a client takes of its link by players, rate and loss, in virtual time",
+     bench_growth},
     {"start", "connecting and starting a match of four at 60 ms RTT, by loss", bench_start},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s, and by links: time, others' latency",
      bench_join},

@@ -30,6 +30,7 @@ ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why)
 ls_status bench_journal(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_timestep(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_view(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_growth(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why);
 
 /* The second half of the section "net": what does not depend on the machine. */

@@ -3,7 +3,7 @@
 
 #include "lockstep/common/loader/plugin_file.h"
 #include "lockstep/common/system/library.h"
-#include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/shared_memory.h"
 
 #include <errno.h>
 #include <link.h>

@@ -9,7 +9,7 @@
  * the table stays a pointer, and of a value one byte is read. tests/unit/test_lua.c holds it to
  * tables of every past. */
 #include "lockstep/common/maths/strict_math.h"
-#include "lockstep/common/system/output.h"
+#include "lockstep/common/system/stream_room.h"
 #include "lockstep/tools/adapters/lua/lua_engine.h"
 
 #include <stdarg.h>
