@@ -74,7 +74,7 @@ typedef struct harbour {
     boat boats[3];
     uint64_t seed;
     uint32_t angle;
-    int8_t moods[4];
+    int8_t fates[4];
 } harbour;
 
 static const lockstep_field harbour_fields[] = {
@@ -83,7 +83,7 @@ static const lockstep_field harbour_fields[] = {
     LOCKSTEP_FIELDS(harbour, boats, end_padding, "", LOCKSTEP_PADDING),
     LOCKSTEP_FIELD(harbour, seed, "", LOCKSTEP_U64),
     LOCKSTEP_FIELD(harbour, angle, "", LOCKSTEP_ANGLE),
-    LOCKSTEP_FIELD(harbour, moods, "", LOCKSTEP_I8),
+    LOCKSTEP_FIELD(harbour, fates, "", LOCKSTEP_I8),
 };
 
 Test(liblockstep_faults, rows_of_the_macros_cover_a_state)
