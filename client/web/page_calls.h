@@ -1,5 +1,5 @@
 /* Page calls: what the module asks of the page that has loaded it, besides what it needs of a
- * system (common/system/wasm/page.h): functions that it imports. Implemented in worker.js. */
+ * system (common/system/wasm/page.h): functions that it imports. Implemented in screen.js. */
 #ifndef LOCKSTEP_CLIENT_WEB_PAGE_CALLS_H
 #define LOCKSTEP_CLIENT_WEB_PAGE_CALLS_H
 

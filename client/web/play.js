@@ -11,7 +11,8 @@ const PRESS_MS = 450; // a finger that stays so long is the right button
 
 const of = (id) => document.getElementById(id);
 const invite = controls.inviteOf(location.hash);
-let worker, report = {}, wasOpen = false;
+const asked = new URLSearchParams(location.search);
+let worker, report = {}, wasOpen = false, isWatching = asked.has("watch"), isRecord = false;
 let closeChannel = () => {};
 
 // ---- what is lacking ----
@@ -33,8 +34,8 @@ function say(words, offersPlay) {
 
 // ---- the client ----
 
-function start() {
-  worker = new Worker("/play/worker.js", { type: "module" });
+function start(file = "/play/worker.js") {
+  worker = new Worker(file, { type: "module" });
   worker.onmessage = ({ data }) => answers[data.type](data);
   worker.onerror = (event) => say(`The client has stopped: ${event.message}`, false);
 }
@@ -64,15 +65,14 @@ function freshCanvas() {
   return canvas.transferControlToOffscreen();
 }
 
-function open(isWatching) {
-  const name = of("name").value.trim() || "player";
-  localStorage.setItem("name", name);
+function open() {
+  const name = of("name").value.trim() || (isWatching ? "spectator" : "player");
+  localStorage.setItem("name", of("name").value.trim());
   const canvas = freshCanvas();
-  const isBot = new URLSearchParams(location.search).has("bot");
   of("card").hidden = true;
   worker.postMessage({
     type: "open", canvas, name, ...size(), invite: invite || location.host, seat: readSeat(),
-    flags: (isWatching ? WATCHES : 0) | (invite ? 0 : BELIEVES) | (isBot ? IS_BOT : 0),
+    flags: (isWatching ? WATCHES : 0) | (invite ? 0 : BELIEVES) | (asked.has("bot") ? IS_BOT : 0),
     socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
   }, [canvas]);
   if (document.body.classList.contains("touched")) { // of no use: the names of keys
@@ -82,11 +82,33 @@ function open(isWatching) {
 }
 
 // Another match of the same room, or another try, is played by a client of its own.
-function again(isWatching) {
+function again() {
   worker.terminate();
   closeChannel();
   start();
-  open(isWatching);
+  open();
+}
+
+function begin(watches) {
+  isWatching = watches;
+  wakeSound();
+  if (report.state === undefined && !isRecord) open();
+  else again();
+}
+
+// A recorded match is shown by a client of its own as well, which no server knows of.
+function openFile(file) {
+  if (!file) return;
+  worker.terminate();
+  closeChannel();
+  isRecord = true;
+  wakeSound();
+  start("/play/record.js");
+  const canvas = freshCanvas();
+  of("card").hidden = true;
+  of("touch").hidden = true;
+  document.body.classList.remove("touched");
+  worker.postMessage({ type: "open", canvas, file, ...size() }, [canvas]);
 }
 
 const answers = {
@@ -101,7 +123,14 @@ const answers = {
     closeChannel();
     closeChannel = openChannel((port) => worker.postMessage({ type: "channel", port }, [port]));
   },
-  refused: ({ text }) => say(text, false),
+  refused: ({ text }) => say(text, isRecord),
+  told: ({ text }) => say(text, true),
+  record(message) {
+    ({ report } = message);
+    document.body.dataset.report = JSON.stringify(report);
+    of("verdict").hidden = false;
+    of("verdict").textContent = message.verdict;
+  },
   sound: playSound,
   report(message) {
     report = message.report;
@@ -113,7 +142,7 @@ const answers = {
 
 function over() {
   if (report.status === "OK" && report.next === "1") {
-    setTimeout(() => again(false), AGAIN_MS);
+    setTimeout(again, AGAIN_MS);
   } else if (report.lacks) {
     say(`The server plays ${report.lacks}, which this page lacks: it has the built-in games alone. ` +
       "Play it with lockstep-client and the game's plug-in.", false);
@@ -292,14 +321,14 @@ function prepare() {
   document.body.classList.toggle("touched", hasTouch);
   of("join").addEventListener("submit", (event) => {
     event.preventDefault();
-    wakeSound();
-    if (report.state === undefined) open(false);
-    else again(false);
+    begin(false);
   });
-  of("watch").addEventListener("click", () => {
-    wakeSound();
-    if (report.state === undefined) open(true);
-    else again(true);
+  of("watch").addEventListener("click", () => begin(true));
+  of("file").addEventListener("change", () => openFile(of("file").files[0]));
+  window.addEventListener("dragover", (event) => event.preventDefault());
+  window.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (isRecord || !of("card").hidden) openFile(event.dataTransfer.files[0]);
   });
   window.addEventListener("keydown", (event) => onKey(event, true));
   window.addEventListener("keyup", (event) => onKey(event, false));
@@ -311,7 +340,7 @@ function prepare() {
   listenToButtons();
   start();
   requestAnimationFrame(lookAtPad);
-  if (readSeat().length > 0) open(false); // the page was loaded again in mid-match
+  if (readSeat().length > 0 || isWatching) open(); // loaded again in mid-match, or a link to watch
   else of("play").focus();
 }
 

@@ -47,12 +47,6 @@ typedef struct web_client {
 } web_client;
 
 static web_client here;
-static uint8_t desk[LS_WEB_DESK_BYTES];
-
-uint8_t *ls_web_desk(void)
-{
-    return desk;
-}
 
 /* ---- what the session asks for ---- */
 
@@ -142,6 +136,7 @@ static ls_status open_session(web_client *client, const char *name, uint32_t fla
 int32_t ls_web_open(uint32_t flags)
 {
     char word[LS_WEB_DESK_BYTES];
+    uint8_t *desk = ls_web_desk();
     ls_text why = {{0}};
     desk[LS_WEB_DESK_BYTES - 1] = '\0';
     memcpy(word, desk, sizeof word);
@@ -155,10 +150,9 @@ int32_t ls_web_open(uint32_t flags)
     LS_THEN(status, ls_rerun_local_create(ls_allocator_heap(), &here.reruns));
     LS_THEN(status, open_link(&here, word, flags, &why));
     LS_THEN(status, open_session(&here, name, flags, &why));
-    memset(desk, 0, sizeof desk); /* it had the invite */
+    memset(desk, 0, LS_WEB_DESK_BYTES); /* it had the invite */
     if (status != LS_OK) {
-        snprintf((char *)desk, sizeof desk, "%s",
-                 why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
+        ls_web_put_text(why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
     }
     return status;
 }
@@ -193,7 +187,7 @@ static void after_turn(web_client *client, uint64_t now_ns)
 
 void ls_web_receive(uint32_t size)
 {
-    ls_pipe_receive(desk, LS_MIN(size, LS_WEB_DESK_BYTES));
+    ls_pipe_receive(ls_web_desk(), LS_MIN(size, LS_WEB_DESK_BYTES));
 }
 
 uint32_t ls_web_turn(void)
@@ -228,40 +222,12 @@ const uint32_t *ls_web_frame(void)
     return ls_web_screen_pixels(here.view.screen);
 }
 
-int32_t ls_web_resize(uint32_t width, uint32_t height)
-{
-    return here.view.screen && ls_web_screen_resize(here.view.screen, width, height);
-}
-
-uint8_t *ls_web_font(uint32_t which, uint32_t width, uint32_t height)
-{
-    return here.view.screen ? ls_web_screen_font(here.view.screen, which, width, height) : NULL;
-}
-
 /* ---- the person ---- */
-
-void ls_web_event(uint32_t kind, uint32_t code, uint32_t is_down, float x, float y)
-{
-    if (!here.view.screen || kind > LS_VIEW_EVENT_CLOSE) {
-        return;
-    }
-    ls_view_event event = {.kind = (ls_view_event_kind)kind,
-                           .key = LS_MIN(code, LS_KEYS - 1),
-                           .pad = code,
-                           .button = (ls_view_button)LS_MIN(code, (uint32_t)LS_BUTTON_RIGHT),
-                           .is_down = is_down != 0,
-                           .at = {x, y},
-                           .amount = x};
-    if (event.kind == LS_VIEW_EVENT_WHEEL) {
-        event.amount = code == 0 ? -1.0f : 1.0f;
-    }
-    ls_name_copy(event.text, sizeof event.text, (const char *)desk);
-    ls_web_screen_receive(here.view.screen, &event);
-}
 
 void ls_web_say(void)
 {
     ls_text answer = {{0}};
+    uint8_t *desk = ls_web_desk();
     desk[LS_WEB_DESK_BYTES - 1] = '\0';
     if (here.session) {
         ls_client_chat_type(&here.chat, here.session, (const char *)desk, &answer);
@@ -282,22 +248,6 @@ void ls_web_leave(void)
 
 /* ---- what the page asks ---- */
 
-/* A line "name text"; a text has no line of its own. */
-static void add_line(ls_text *out, const char *name, const char *text)
-{
-    ls_text line = {{0}};
-    ls_text_set(&line, "%s", text);
-    for (char *at = line.bytes; *at; at++) {
-        *at = *at == '\n' ? ' ' : *at;
-    }
-    ls_text_add(out, "%s %s\n", name, line.bytes);
-}
-
-static void add_number(ls_text *out, const char *name, uint32_t number)
-{
-    ls_text_add(out, "%s %" PRIu32 "\n", name, number);
-}
-
 uint32_t ls_web_report(void)
 {
     ls_text out = {{0}};
@@ -307,38 +257,17 @@ uint32_t ls_web_report(void)
     const ls_session_report report = ls_session_report_of(here.session);
     const ls_offer *offer = ls_session_offer(here.session);
     ls_sim_instance *instance = ls_session_instance(here.session);
-    add_number(&out, "state", report.state);
-    add_number(&out, "tick", report.tick);
-    add_number(&out, "desyncs", report.desyncs);
-    add_number(&out, "next", here.has_next);
-    add_number(&out, "typing", ls_view_is_typing(ls_screen_view(here.view.screen)));
-    add_line(&out, "simulation", offer ? offer->simulation : "");
-    add_line(&out, "status", ls_status_name(report.status));
-    add_line(&out, "lacks", here.lacks);
+    ls_web_add_number(&out, "state", report.state);
+    ls_web_add_number(&out, "tick", report.tick);
+    ls_web_add_number(&out, "desyncs", report.desyncs);
+    ls_web_add_number(&out, "next", here.has_next);
+    ls_web_add_number(&out, "typing", ls_view_is_typing(ls_screen_view(here.view.screen)));
+    ls_web_add_line(&out, "simulation", offer ? offer->simulation : "");
+    ls_web_add_line(&out, "status", ls_status_name(report.status));
+    ls_web_add_line(&out, "lacks", here.lacks);
     if (report.state == LS_SESSION_OVER && instance) {
         ls_text_add(&out, "hash %016" PRIx64 "\n", ls_sim_instance_hash(instance));
     }
-    add_line(&out, "why", here.over_why.bytes);
-    return (uint32_t)snprintf((char *)desk, sizeof desk, "%s", out.bytes);
-}
-
-const int16_t *ls_web_cue(uint32_t id)
-{
-    static int16_t pairs[2 * LS_WEB_CUE_FRAMES];
-    const ls_sound cue = {.kind = LS_SOUND_CUE, .id = id, .volume = LS_FIXED_ONE};
-    const ls_sound_gain gain = {1.0f, 1.0f};
-    ls_sound_mixer *mixer = NULL;
-    if (ls_sound_mixer_create(LS_WEB_CUE_HZ, 1.0f, ls_allocator_heap(), &mixer) != LS_OK) {
-        return NULL;
-    }
-    ls_sound_mixer_play(mixer, &cue, gain);
-    ls_sound_mixer_mix(mixer, pairs, LS_WEB_CUE_FRAMES);
-    ls_sound_mixer_destroy(mixer);
-    return pairs;
-}
-
-const char *ls_web_simulation(uint32_t index)
-{
-    const ls_simulation *simulation = ls_builtin_simulation(index);
-    return simulation ? simulation->name : NULL;
+    ls_web_add_line(&out, "why", here.over_why.bytes);
+    return ls_web_put_text(out.bytes);
 }

@@ -1,42 +1,26 @@
 // The client itself: the module, the pipe to the server and the picture. It works in a thread of
 // its own, so that a page that is hidden or busy goes on playing.
+import {
+  bytesAt, calls, enter, event, load, obey, post, putOnDesk, readReport, resize, show, textOnDesk,
+} from "/play/screen.js";
 
-const CUE_FRAMES = 9600; // LS_WEB_CUE_FRAMES
 const REPORT_MS = 200;
 const PIPE_AGAIN_MS = 500;
 const SILENT_REPORTS_MAX = 6; // a server says something each half second
 const PIPE_BYTES_MAX = 65536; // that wait to leave: what is behind them is stale
-const GLYPHS = 473; // LS_CANVAS_GLYPHS
-const FONT_QUARTERS = [3, 4, 7, 16]; // of the text's size, as client/window has them
-const TEXT_PIXELS = 17; // of 13 points
-const WORLD_PIXELS_MAX = 72;
 const STATE_OVER = 7;
 
-let calls; // what the module exports
 let seat = new Uint8Array(0);
 let socket;
 let socketUrl;
 let channel; // the port of the page's data channel (rtc.js), while that is the pipe
 let pipe = "none"; // by which the newest datagram came
 let channelCount = 0, silentReports = 0; // of it: datagrams that came, reports since the last one
-let canvas, context;
 let isOver = false;
-let hasWaves = new Set();
-
-const post = (message, moved = []) => self.postMessage(message, moved);
-const bytesAt = (at, size) => new Uint8Array(calls.memory.buffer, at, size);
-const textAt = (at, size) => new TextDecoder().decode(bytesAt(at, size));
-
-function putOnDesk(text) {
-  const at = calls.ls_web_desk();
-  bytesAt(at, 4096).fill(0);
-  new TextEncoder().encodeInto(text, bytesAt(at, 4095));
-}
 
 // ---- what the module imports ----
 
-const page = {
-  ls_page_line: (level, at, size) => post({ type: "line", level, text: textAt(at, size) }),
+const loaded = load("/play/play.wasm", {
   ls_page_send(at, size) {
     if (channel) {
       const { buffer } = bytesAt(at, size).slice();
@@ -54,43 +38,7 @@ const page = {
     seat = bytesAt(at, size).slice();
     post({ type: "seat", seat });
   },
-  ls_page_sound(id, left, right) {
-    let wave;
-    if (!hasWaves.has(id)) {
-      const at = calls.ls_web_cue(id);
-      wave = at === 0 ? undefined : new Int16Array(calls.memory.buffer, at, 2 * CUE_FRAMES).slice();
-      hasWaves.add(id);
-    }
-    post({ type: "sound", id, left, right, wave });
-  },
-};
-
-const wasi = {
-  clock_time_get(clock, precision, at) {
-    const ms = clock === 0 ? Date.now() : performance.now();
-    new DataView(calls.memory.buffer).setBigUint64(at, BigInt(Math.round(ms * 1e6)), true);
-    return 0;
-  },
-  random_get(at, size) {
-    crypto.getRandomValues(bytesAt(at, size));
-    return 0;
-  },
-  // What the module says before it gives up.
-  fd_write(file, vectors, count, written) {
-    const view = new DataView(calls.memory.buffer);
-    let text = "", size = 0;
-    for (let i = 0; i < count; i++) {
-      const bytes = view.getUint32(vectors + 8 * i + 4, true);
-      text += textAt(view.getUint32(vectors + 8 * i, true), bytes);
-      size += bytes;
-    }
-    view.setUint32(written, size, true);
-    post({ type: "line", level: 0, text: text.trimEnd() });
-    return 0;
-  },
-  fd_close: () => 0,
-  fd_seek: () => 0,
-};
+});
 
 // ---- the pipe: see docs/web.md ----
 
@@ -171,11 +119,7 @@ function turn() {
 function report() {
   const size = calls.ls_web_report();
   if (size === 0) return;
-  const lines = textAt(calls.ls_web_desk(), size - 1).split("\n");
-  const found = Object.fromEntries(lines.map((line) => {
-    const end = line.indexOf(" ");
-    return [line.slice(0, end), line.slice(end + 1)];
-  }));
+  const found = readReport(size);
   isOver = Number(found.state) === STATE_OVER;
   post({ type: "report", report: { ...found, pipe, channelCount } });
   if (isOver) {
@@ -188,97 +132,25 @@ function report() {
   }
 }
 
-// ---- the picture ----
-
-const nextFrame = self.requestAnimationFrame?.bind(self) ?? ((call) => setTimeout(call, 16));
-
-function frame() {
-  const at = calls.ls_web_frame();
-  if (at !== 0) {
-    const bytes = new Uint8ClampedArray(calls.memory.buffer, at, 4 * canvas.width * canvas.height);
-    context.putImageData(new ImageData(bytes, canvas.width, canvas.height), 0, 0);
-  }
-  if (!isOver) nextFrame(frame);
-}
-
-// Letters as coverage, drawn by the browser, a row of them at a time.
-function drawFont(which, pixels) {
-  const rowOf = 43;
-  const probe = new OffscreenCanvas(1, 1).getContext("2d");
-  probe.font = `${pixels}px "DejaVu Sans Mono", Menlo, Consolas, monospace`;
-  const width = Math.max(Math.round(probe.measureText("M").width), 1);
-  const height = Math.ceil(pixels * 1.2);
-  const row = new OffscreenCanvas(width * rowOf, height)
-    .getContext("2d", { willReadFrequently: true });
-  row.font = probe.font;
-  row.textBaseline = "alphabetic";
-  row.fillStyle = "#fff";
-  const coverage = new Uint8Array(GLYPHS * width * height);
-  for (let first = 0; first < GLYPHS; first += rowOf) {
-    const count = Math.min(rowOf, GLYPHS - first);
-    row.clearRect(0, 0, width * rowOf, height);
-    for (let i = 0; i < count; i++) {
-      const letter = String.fromCodePoint(calls.ls_canvas_glyph_code(first + i));
-      row.fillText(letter, i * width, Math.round(pixels * 0.95), width);
-    }
-    const { data } = row.getImageData(0, 0, width * rowOf, height);
-    for (let i = 0; i < count * width * height; i++) {
-      const glyph = Math.floor(i / (width * height));
-      const y = Math.floor(i / width) % height;
-      const x = glyph * width + i % width;
-      coverage[first * width * height + i] = data[4 * (y * width * rowOf + x) + 3];
-    }
-  }
-  const at = calls.ls_web_font(which, width, height);
-  if (at !== 0) bytesAt(at, coverage.length).set(coverage);
-}
-
-let fontScale = 0;
-
-function resize({ width, height, scale }) {
-  if (!calls.ls_web_resize(width, height)) return;
-  canvas.width = width;
-  canvas.height = height;
-  if (scale !== fontScale) {
-    fontScale = scale;
-    FONT_QUARTERS.forEach((quarters, which) => {
-      drawFont(which, Math.min(Math.round(TEXT_PIXELS * scale * quarters / 4), WORLD_PIXELS_MAX));
-    });
-  }
-}
-
 // ---- what the page says ----
 
-const loaded = WebAssembly.instantiateStreaming(fetch("/play/play.wasm"), {
-  env: page, wasi_snapshot_preview1: wasi,
-});
-
-const orders = {
+obey({
   async open(message) {
-    ({ canvas, socketUrl } = message);
-    seat = message.seat;
-    context = canvas.getContext("2d", { alpha: false });
-    calls = (await loaded).instance.exports;
-    calls._initialize();
+    ({ seat, socketUrl } = message);
+    await enter(loaded);
     putOnDesk(`${message.invite}\0${message.name}`);
-    const status = calls.ls_web_open(message.flags);
-    if (status !== 0) {
-      const text = textAt(calls.ls_web_desk(), 4096);
-      post({ type: "refused", text: text.slice(0, text.indexOf("\0")) });
+    if (calls.ls_web_open(message.flags) !== 0) {
+      post({ type: "refused", text: textOnDesk() });
       return;
     }
     openPipe();
-    resize(message);
     turn();
-    frame();
+    show(message.canvas, message, () => calls.ls_web_frame(), () => !isOver);
     report();
   },
   channel: ({ port }) => enterChannel(port),
   size: resize,
-  event({ kind, code, isDown, x, y, text }) {
-    if (text !== undefined) putOnDesk(text);
-    calls.ls_web_event(kind, code, isDown, x, y);
-  },
+  event,
   say({ text }) {
     putOnDesk(text);
     calls.ls_web_say();
@@ -286,12 +158,4 @@ const orders = {
   leave() {
     calls.ls_web_leave();
   },
-};
-
-// One order after the other: the first one waits for the module.
-let before = Promise.resolve();
-self.onmessage = ({ data }) => {
-  before = before.then(() => orders[data.type](data)).catch((error) => {
-    post({ type: "refused", text: String(error.message ?? error) });
-  });
-};
+});

@@ -122,8 +122,7 @@ static inline ls_fixed ls_fixed_mul_limbs(ls_fixed a, ls_fixed b)
     uint64_t a_high = ((uint64_t)a >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
     uint64_t b_high = ((uint64_t)b >> 32 ^ LS_ANGLE_HALF) - LS_ANGLE_HALF;
     uint64_t rounded = (a_low * b_low + UINT32_C(0x80000000)) >> 32;
-    return ls_signed_from_bits(((a_high * b_high) << 32) + a_high * b_low + a_low * b_high +
-                               rounded);
+    return ls_signed_from_bits(a_high * (uint64_t)b + a_low * b_high + rounded);
 }
 ls_fixed ls_fixed_div_limbs(ls_fixed a, ls_fixed b);
 int64_t ls_mul_div_limbs(int64_t a, int64_t b, int64_t c);

@@ -22,10 +22,10 @@ struct ls_event_loop {
     uv_loop_t uv;
     const ls_allocator *allocator;
     ls_clock clock;
-    int descriptor;         /* stands for all that libuv waits for; -1: there is none */
-    uv_timer_t patience;    /* where there is none: libuv waits until then */
+    int descriptor;      /* stands for all that libuv waits for; -1: there is none */
+    uv_timer_t patience; /* where there is none: libuv waits until then */
     ls_loop_source *alarms;
-    uv_async_t has_alarms;  /* never sent: libuv counts it as something to wait for */
+    uv_async_t has_alarms; /* never sent: libuv counts it as something to wait for */
     uint64_t idle_ns;
     bool is_running;
     bool is_stopped;
@@ -45,7 +45,7 @@ struct ls_loop_source {
     } handle; /* of what is no alarm */
     ls_event_loop *loop;
     ls_loop_handler handler;
-    int events;    /* of a watch: what it waits for */
+    int events; /* of a watch: what it waits for */
     bool is_alarm;
     bool is_removed;
     uint64_t due_ns;      /* UINT64_MAX: never */

@@ -85,6 +85,7 @@ MAY_USE = {
     | CLIENT
     | {"client/link", "server/rooms", "tools/liblockstep/lockstep.h"},
     "tools": AROUND | HOST | CLIENT | VIEW | {"server/service"},
+    "tools/replay/web": AROUND | CLIENT | VIEW | {"client/web", "tools"},
     "tests/lab": AROUND | HOST | CLIENT | VIEW | {"server/service", "tools"},
 }
 MAY_USE["tests"] = set(MAY_USE)

@@ -3,6 +3,7 @@ machine, and a match of a page with a client of this machine."""
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ LIBRARIES = ROOT / "build" / "web-libraries"
 WEB = ROOT / "build" / "web"
 PLAYERS, TICKS = 4, 10000
 MATCH_TICKS, MATCH_SECONDS_MAX = 900, 120
+RECORD_TICKS = 300
+PROGRAMS = ROOT / "build/release/bin"
 NEEDS = {"node": "nodejs", "npm": "npm", "wasm-ld": "lld", "llvm-ar": "llvm", "clang": "clang"}
 
 
@@ -73,6 +76,38 @@ def compare_chromium():
     return compare(run(["node", "tests/web/chromium.mjs", "steps", WEB / "tests", PLAYERS, TICKS]))
 
 
+class Programs:
+    """Programs of this machine and pages, started side by side and ended together."""
+
+    def __init__(self):
+        self.started = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in self.started:
+            one.kill()
+            one.wait()
+
+    def start(self, *words):
+        self.started.append(subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True))
+        return self.started[-1]
+
+    def serve(self, *words):
+        """A server with a door: the server, and the link of its page."""
+        server = self.start(PROGRAMS / "lockstep-server", "--players", 2, "--port", 0,
+                            "--web", "127.0.0.1:0", "--web-files", WEB / "web", *words)
+        link = next((found[1] for line in server.stdout
+                     if (found := re.search(r"play in a browser: (\S+)", line))), "")
+        return server, link
+
+    def join(self, link, *words):
+        return self.start(PROGRAMS / "lockstep-client", link.partition("#")[2], *words)
+
+
 def check_pipe(found, kind):
     """A page goes on by a channel, and one that hears nothing by it any more by the WebSocket."""
     pipe = "channel" if browser.has_address() and kind != "phone" else "socket"
@@ -83,43 +118,54 @@ def check_pipe(found, kind):
 def play_match(sim, kind=""):
     """The server compares the hashes of all ticks, and the ends have to be the same everywhere."""
     need_chromium()
-    programs = ROOT / "build/release/bin"
     build("release", "lockstep-server", "lockstep-client")
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT,
-             "text": True}
-    started = []
-
-    def start(*words):
-        started.append(subprocess.Popen([str(word) for word in words], **quiet))
-        return started[-1]
-
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Programs() as programs:
+        server, link = programs.serve("--sim", sim, "--ticks", MATCH_TICKS, "--bundle-dir", folder)
+        player = programs.join(link, "--bot", 7)
+        page = programs.start("node", ROOT / "tests/web/chromium.mjs", "match", link,
+                              f"{folder}/picture.png", kind)
         try:
-            server = start(programs / "lockstep-server", "--sim", sim, "--players", 2, "--port", 0,
-                           "--ticks", MATCH_TICKS, "--web", "127.0.0.1:0", "--web-files",
-                           WEB / "web", "--bundle-dir", folder)
-            link = next((found[1] for line in server.stdout
-                         if (found := re.search(r"play in a browser: (\S+)", line))), "")
-            player = start(programs / "lockstep-client", link.partition("#")[2], "--bot", 7)
-            page = start("node", ROOT / "tests/web/chromium.mjs", "match", link,
-                         f"{folder}/picture.png", kind)
-            said = [one.communicate(timeout=MATCH_SECONDS_MAX)[0]
-                    for one in (page, player, server)]
+            said = [one.communicate(timeout=MATCH_SECONDS_MAX)[0] for one in (page, player, server)]
         except subprocess.TimeoutExpired as error:
             raise Failed(f"{error.cmd[0]} does not end") from error
-        finally:
-            for one in started:
-                one.kill()
-                one.wait()
     ends = set(re.findall(r"hash\W+([0-9a-f]{16})", "\n".join(said)))
     compared = re.search(r"(\d+) hashes compared, 0 differences", said[-1])
-    if len(ends) != 1 or not compared or any(one.returncode for one in started):
+    if len(ends) != 1 or not compared or page.returncode or player.returncode or server.returncode:
         raise Failed("\n".join(said))
     found = json.loads(said[0])
     check_pipe(found, kind)
     return (f"{compared[1]} hashes, 0 differences; tick {found['tick']}, "
             f"{found['clickToPlayingMs']} ms from the click to playing; "
             f"{found['channelCount']} datagrams by the channel, at the end by the {found['pipe']}")
+
+
+def open_records():
+    """A journal is played and checked in a page, a cut one is found out, a bundle told in words."""
+    need_chromium()
+    build("release", "lockstep-server", "lockstep-client")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        folder = pathlib.Path(name)
+        server, link = programs.serve("--sim", "arena", "--ticks", RECORD_TICKS, "--journal",
+                                      folder, "--bundle-dir", folder)
+        for words in (("--bot", 1), ("--bot", 2, "--flip-bit", "60:20000")):
+            programs.join(link, *words)
+        said = server.communicate(timeout=MATCH_SECONDS_MAX)[0]
+        final = re.search(r"final hash ([0-9a-f]{16})", said)
+        journal, bundle = next(folder.glob("*.journal")), next(folder.glob("*.bundle"))
+        cut = folder / "cut.journal"
+        cut.write_bytes(journal.read_bytes()[:journal.stat().st_size * 2 // 3])
+        _, link = programs.serve("--sim", "arena")
+        whole, torn, told = (
+            json.loads(run(["node", "tests/web/chromium.mjs", "record", link, file]))
+            for file in (journal, cut, bundle))
+    if not final or (whole["status"], whole["hash"], whole["last"]) != (
+            "OK", final[1], str(RECORD_TICKS)):
+        raise Failed(f"{whole}\n{said}")
+    if torn["status"] != "MALFORMED" or "damaged" not in torn["why"]:
+        raise Failed(f"{torn} of a cut journal")
+    if "one-off" not in told["words"] or "the server has" not in told["words"]:
+        raise Failed(f"{told} of a bundle")
+    return f"{whole['hashes']} state hashes as recorded; {torn['why']}"
 
 
 def play(report):
@@ -129,3 +175,4 @@ def play(report):
     report.stage("steps in Chromium", compare_chromium, needs=["modules"])
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
+    report.stage("records in a page", open_records, needs=["modules"])

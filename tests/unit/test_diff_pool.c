@@ -152,10 +152,10 @@ static void large_step(const ls_step *step)
 static size_t resident_pages(void)
 {
     static unsigned char is_resident[LARGE_BYTES / PAGE_BYTES];
-    uintptr_t start = (uintptr_t)pool.held[0].inspector.state + PAGE_BYTES - 1;
+    uint8_t *state = pool.held[0].inspector.state;
     size_t pages = LARGE_BYTES / PAGE_BYTES - 1, count = 0;
-    start -= start % PAGE_BYTES;
-    cr_assert_eq(mincore((uint8_t *)0 + start, pages * PAGE_BYTES, is_resident), 0);
+    uint8_t *first = state + (PAGE_BYTES - (uintptr_t)state % PAGE_BYTES) % PAGE_BYTES;
+    cr_assert_eq(mincore(first, pages * PAGE_BYTES, is_resident), 0);
     for (size_t page = 0; page < pages; page++) {
         count += is_resident[page] & 1u;
     }

@@ -109,6 +109,18 @@ export class Page {
     await writeFile(file, Buffer.from(data, "base64"));
   }
 
+  async choose(selector, file) {
+    const { root } = await this.call("DOM.getDocument");
+    const { nodeId } = await this.call("DOM.querySelector", { nodeId: root.nodeId, selector });
+    await this.call("DOM.setFileInputFiles", { nodeId, files: [file] });
+  }
+
+  async click(x, y) {
+    for (const type of ["mousePressed", "mouseReleased"]) {
+      await this.call("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+    }
+  }
+
   async key(code, key, isDown) {
     await this.call("Input.dispatchKeyEvent", { type: isDown ? "keyDown" : "keyUp", code, key,
       text: isDown && key.length === 1 ? key : undefined });

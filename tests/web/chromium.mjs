@@ -3,6 +3,8 @@
 //        node chromium.mjs match URL [PICTURE [phone]]   plays as a bot to the end: the last report, as
 //                                                        JSON, and the milliseconds from click to playing;
 //                                                        a phone's data channel becomes silent
+//        node chromium.mjs record URL FILE [PICTURE]     opens a recorded match: its report once it is checked, as
+//                                                        JSON, or the words about it
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -65,6 +67,22 @@ async function match(browser, url, picture, kind) {
   console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));
 }
 
+async function record(browser, url, file, picture) {
+  const page = await browser.open(url, DESK);
+  await page.until("document.activeElement?.id === 'play'");
+  await page.choose("#file", file);
+  const report = await page.until(`${REPORT}.checking === "0" && ${REPORT} ||
+    document.getElementById("card").hidden === false &&
+    document.getElementById("words").textContent !== "Play in this browser." &&
+    { words: document.getElementById("words").textContent }`, 120);
+  if (report.tick !== undefined) { // the seek bar is along the lower edge
+    await page.click(DESK.width / 2, DESK.height - 14);
+    await page.until(`Number(${REPORT}.tick) >= ${report.last} / 2 - ${report.last} / 10`);
+  }
+  if (picture) await page.picture(picture);
+  console.log(JSON.stringify(report));
+}
+
 async function start() {
   for (const program of PROGRAMS) {
     try {
@@ -79,7 +97,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  await { steps, match }[command](browser, ...words);
+  await { steps, match, record }[command](browser, ...words);
 } finally {
   await browser.stop();
 }

@@ -1,9 +1,9 @@
 #include "lockstep/tools/replay/command.h"
 
-#include "lockstep/common/system/output.h"
-
 #include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/tools/replay/verification.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -185,17 +185,14 @@ typedef struct verifying {
     ls_clock clock;
     uint64_t begun_ns;
     uint64_t drawn_ns;
-    uint64_t ticks;
-    uint64_t state_hashes;
-    uint64_t ticks_skipped;
-    uint64_t chains; /* of ticks, at the ends of blocks */
+    replay_verification work;
 } verifying;
 
 static double speed_of(const verifying *work)
 {
     const ls_journal *journal = work->run->playback->journal;
     double seconds = (double)(ls_clock_now_ns(&work->clock) - work->begun_ns) / 1e9;
-    double played = (double)work->ticks /
+    double played = (double)work->work.ticks /
                     ls_rate_hz(ls_sim_config_rate(&ls_journal_header_of(journal)->config));
     return seconds > 0 ? played / seconds : 0;
 }
@@ -223,118 +220,17 @@ static void draw_bar(verifying *work)
     ls_console_end(console);
 }
 
-static ls_status report_difference(const verifying *work, ls_tick tick, uint64_t recorded,
-                                   uint64_t here)
+static void report_difference(const verifying *work)
 {
+    const replay_verification *found = &work->work;
     replay_say(work->run,
                "state %" PRIu32 " differs: the journal has hash %016" PRIx64
                ", simulated here it is %016" PRIx64,
-               tick, recorded, here);
+               found->differing_tick, found->recorded, found->here);
     ls_json *json = ls_json_object(work->run->json, "difference");
-    ls_json_number(json, "tick", tick);
-    ls_json_hash(json, "journal_root", recorded);
-    ls_json_hash(json, "root_here", here);
-    return LS_DESYNCED;
-}
-
-static ls_status check_hash(verifying *work, uint64_t recorded)
-{
-    ls_sim_instance *instance = work->run->playback->instance;
-    if (recorded == 0) {
-        return LS_OK;
-    }
-    uint64_t here = ls_sim_instance_hash(instance);
-    work->state_hashes++;
-    return here == recorded
-               ? LS_OK
-               : report_difference(work, ls_sim_instance_tick(instance), recorded, here);
-}
-
-/* Where the inputs themselves are not what the journal says of them, every state hash may be wrong.
- */
-static ls_status check_chain(verifying *work, ls_text *why)
-{
-    replay_playback *playback = work->run->playback;
-    ls_tick tick = ls_sim_instance_tick(playback->instance);
-    ls_tick behind = 0;
-    uint64_t chain = ls_journal_block_chain(playback->journal, &behind);
-    if (behind != tick) {
-        return LS_OK;
-    }
-    work->chains++;
-    if (chain == playback->tick_chain) {
-        return LS_OK;
-    }
-    return ls_fail(LS_MALFORMED, why,
-                   "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
-}
-
-/* Goes on behind missing ticks. NOT_FOUND: nothing is left. */
-static ls_status skip(verifying *work)
-{
-    ls_sim_instance *instance = work->run->playback->instance;
-    ls_tick from = ls_sim_instance_tick(instance);
-    ls_status status = replay_playback_skip(work->run->playback);
-    ls_tick to = ls_sim_instance_tick(instance);
-    if (status == LS_OK) {
-        work->ticks_skipped += to - from;
-        ls_log_line(&work->run->console->log, LS_LOG_WARNING,
-                    "ticks %" PRIu32 " to %" PRIu32 " cannot be simulated: some are missing", from,
-                    to - 1);
-        status = check_hash(work, work->run->playback->state_hash);
-    }
-    return status;
-}
-
-static ls_status check_all(verifying *work, ls_text *why)
-{
-    for (;;) {
-        ls_status status = replay_playback_step(work->run->playback);
-        if (status == LS_NOT_FOUND) {
-            return LS_OK;
-        }
-        if (status == LS_STALE) {
-            status = skip(work);
-            if (status == LS_NOT_FOUND) {
-                return LS_OK;
-            }
-        } else if (status == LS_OK) {
-            work->ticks++;
-            status = check_hash(work, work->run->playback->state_hash);
-        }
-        LS_THEN(status, check_chain(work, why));
-        if (status != LS_OK) {
-            return status;
-        }
-        if (work->ticks % LOOK_TICKS == 0) {
-            draw_bar(work);
-        }
-    }
-}
-
-static ls_status check_end(verifying *work)
-{
-    ls_sim_instance *instance = work->run->playback->instance;
-    const ls_journal_info *info = ls_journal_info_of(work->run->playback->journal);
-    bool is_there = info->is_complete && ls_sim_instance_tick(instance) == info->end.final_tick;
-    return is_there ? check_hash(work, info->end.final_hash) : LS_OK;
-}
-
-/* Everything that could be checked was right; was it everything? */
-static ls_status judge(const verifying *work, ls_text *why)
-{
-    const ls_journal_info *info = ls_journal_info_of(work->run->playback->journal);
-    if (info->lost_bytes > 0) {
-        return ls_fail(LS_MALFORMED, why, "what is left of the journal is right; %s",
-                       work->run->playback->loss.bytes);
-    }
-    if (info->ticks_missing > 0) {
-        return ls_fail(LS_MALFORMED, why,
-                       "what is in the journal is right; %" PRIu64
-                       " ticks are missing, from %" PRIu32 " on",
-                       info->ticks_missing, info->gap_tick);
-    }
-    return LS_OK;
+    ls_json_number(json, "tick", found->differing_tick);
+    ls_json_hash(json, "journal_root", found->recorded);
+    ls_json_hash(json, "root_here", found->here);
 }
 
 static void report(const verifying *work)
@@ -342,11 +238,11 @@ static void report(const verifying *work)
     double speed = speed_of(work);
     replay_say(work->run,
                "%" PRIu64 " ticks simulated, %" PRIu64 " state hashes compared, %.0f x real time",
-               work->ticks, work->state_hashes, speed);
-    ls_json_number(work->run->json, "ticks", (double)work->ticks);
-    ls_json_number(work->run->json, "ticks_skipped", (double)work->ticks_skipped);
-    ls_json_number(work->run->json, "state_hashes", (double)work->state_hashes);
-    ls_json_number(work->run->json, "chains", (double)work->chains);
+               work->work.ticks, work->work.state_hashes, speed);
+    ls_json_number(work->run->json, "ticks", (double)work->work.ticks);
+    ls_json_number(work->run->json, "ticks_skipped", (double)work->work.ticks_skipped);
+    ls_json_number(work->run->json, "state_hashes", (double)work->work.state_hashes);
+    ls_json_number(work->run->json, "chains", (double)work->work.chains);
     ls_json_number(work->run->json, "speed", speed);
 }
 
@@ -358,15 +254,18 @@ ls_status replay_verify(replay_run *run, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    const ls_journal_info *info = ls_journal_info_of(run->playback->journal);
     work.begun_ns = ls_clock_now_ns(&work.clock);
-    status = replay_playback_seek(run->playback, info->first_tick, why);
-    LS_THEN(status, check_hash(&work, run->playback->state_hash));
-    LS_THEN(status, check_all(&work, why));
-    LS_THEN(status, check_end(&work));
+    status = replay_verification_begin(run->playback, &run->console->log, &work.work, why);
+    while (status == LS_OK && !work.work.is_done) {
+        status = replay_verification_go_on(&work.work, LOOK_TICKS, why);
+        draw_bar(&work);
+    }
     ls_console_clear(run->console);
+    if (status == LS_DESYNCED) {
+        report_difference(&work);
+    }
     report(&work);
-    return status == LS_OK ? judge(&work, why) : status;
+    return status == LS_OK ? replay_verification_judge(&work.work, why) : status;
 }
 
 /* ---- diff ---- */

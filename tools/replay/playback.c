@@ -1,41 +1,20 @@
 #include "lockstep/tools/replay/playback.h"
 
-#include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- life ---- */
-
-ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback *out,
-                               ls_text *why)
+ls_status replay_playback_read(const uint8_t *bytes, size_t size, ls_journal_trust trust,
+                               replay_playback *out, ls_text *why)
 {
-    *out = (replay_playback){0};
-    ls_status status = ls_mapped_file_open(path, &out->file, why);
+    ls_status status =
+        ls_journal_open(bytes, size, trust, ls_allocator_heap(), &out->journal, &out->loss);
     if (status != LS_OK) {
-        return status;
-    }
-    status = ls_journal_open(out->file.bytes, out->file.size, trust, ls_allocator_heap(),
-                             &out->journal, &out->loss);
-    if (status != LS_OK) {
-        ls_text_set(why, "%s: %s", path,
-                    out->loss.bytes[0] ? out->loss.bytes : ls_status_text(status));
+        *why = out->loss;
     }
     return status;
-}
-
-void replay_playback_close(replay_playback *playback)
-{
-    ls_release(ls_allocator_heap(), playback->state);
-    ls_sim_instance_destroy(playback->instance);
-    if (playback->loaded.simulation) {
-        ls_simulation_unload(&playback->loaded);
-    }
-    ls_journal_close(playback->journal);
-    ls_mapped_file_close(&playback->file);
-    *playback = (replay_playback){0};
 }
 
 /* ---- the simulation ---- */
@@ -64,23 +43,15 @@ static ls_status create_instance(replay_playback *playback, ls_text *why)
     return ls_sim_digests_check(&here, &header->digests, why);
 }
 
-ls_status replay_playback_load(replay_playback *playback, const char *simulation,
-                               const ls_sim_files *files, ls_text *why)
+ls_status replay_playback_begin(replay_playback *playback, const ls_simulation *simulation,
+                                const ls_sim_files *files, ls_text *why)
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
-    const char *name = simulation ? simulation : header->simulation;
-    ls_plugin_crash_watch(name);
-    ls_status status = ls_simulation_load(name, &playback->loaded, why);
-    if (status != LS_OK && !simulation) {
-        ls_text_set(why, "no built-in simulation is called '%s': name its file with --sim", name);
-    }
-    if (status != LS_OK) {
-        return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
-    }
-    status = ls_journal_header_check_simulation(header, playback->loaded.simulation, why);
+    playback->loaded.simulation = simulation;
     playback->config = header->config;
+    ls_status status = ls_journal_header_check_simulation(header, simulation, why);
     if (status == LS_OK) {
-        status = ls_sim_files_provide(files, playback->loaded.simulation, &playback->config, why);
+        status = ls_sim_files_provide(files, simulation, &playback->config, why);
         status =
             status == LS_PARAMETER_MISMATCH || status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status;
     }

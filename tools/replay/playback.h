@@ -1,6 +1,7 @@
 /* Playback: a journal's file and, if it is wanted, the match in it run again: opened, set to any
  * tick from the nearest snapshot, and stepped tick by tick with the recorded inputs. Prints nothing
- * and compares nothing. Called by the commands of lockstep-replay. */
+ * and compares nothing. Called by the commands of lockstep-replay, and of the page's module, which
+ * has neither files nor a loader: what needs one is in playback_file.c. */
 #ifndef LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 #define LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 
@@ -37,6 +38,10 @@ typedef struct replay_playback {
 ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback *out,
                                ls_text *why);
 
+/* The same of the bytes of a file, which stay borrowed; `out` comes zeroed. */
+ls_status replay_playback_read(const uint8_t *bytes, size_t size, ls_journal_trust trust,
+                               replay_playback *out, ls_text *why);
+
 /* Also after a failure, and of zeroes. */
 void replay_playback_close(replay_playback *playback);
 
@@ -46,6 +51,10 @@ void replay_playback_close(replay_playback *playback);
  */
 ls_status replay_playback_load(replay_playback *playback, const char *simulation,
                                const ls_sim_files *files, ls_text *why);
+
+/* The same with a simulation that the caller has found, and keeps. */
+ls_status replay_playback_begin(replay_playback *playback, const ls_simulation *simulation,
+                                const ls_sim_files *files, ls_text *why);
 
 /* Stands at state `tick`: from the nearest snapshot, or from where it stands already if that is
  * nearer. NOT_FOUND when ticks on the way are missing, or when it is outside of the journal. */
