@@ -86,7 +86,7 @@ static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_l
     ls_text command = ls_desync_lines_command(session, cause);
     if (command.bytes[0]) {
         ls_log_line(log, level, "  next: %s", command.bytes);
-        ls_log_line(log, level, "  the server has this bundle");
+        ls_log_line(log, level, "  the server has this bundle, if it writes bundles");
     }
     ls_log_line(log, level, "  %s: %s", command.bytes[0] ? "then" : "next",
                 ls_desync_class_next((ls_desync_class)cause->kind));

@@ -1,5 +1,8 @@
 #include "lockstep/common/loader/own_game.h"
 
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/simulation/state_schema.h"
+
 #include <string.h>
 
 _Static_assert((int)LOCKSTEP_PADDING == (int)LS_FIELD_PADDING &&
@@ -131,6 +134,21 @@ ls_simulation ls_own_game_simulation(lockstep_game *game)
                            .names_writes = game->names_writes};
 }
 
+/* A client would learn of it once it has connected. */
+static ls_status check_coverage(const lockstep_game *game, ls_text *why)
+{
+    if (!game->fields || game->field_count > LS_FIELDS_MAX) {
+        return LS_OK; /* an instance says so */
+    }
+    ls_field rows[LS_FIELDS_MAX];
+    const ls_sim_config config = {.user = (void *)(uintptr_t)game};
+    ls_schema *schema = NULL;
+    ls_status status = ls_schema_create(rows, fields(&config, rows, LS_FIELDS_MAX),
+                                        game->state_bytes, ls_allocator_heap(), &schema, why);
+    ls_schema_destroy(schema);
+    return status;
+}
+
 ls_status ls_own_game_check(const lockstep_game *game, ls_text *why)
 {
     if (!game->name || !game->step) {
@@ -153,11 +171,15 @@ ls_status ls_own_game_check(const lockstep_game *game, ls_text *why)
                            rules[i].member, rules[i].min, rules[i].max, rules[i].value);
         }
     }
-    for (size_t i = 0; game->fields && i < game->field_count; i++) {
+    if (!game->fields && game->field_count > 0) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "lockstep_game.field_count is %zu, and fields is NULL",
+                       game->field_count);
+    }
+    for (size_t i = 0; i < game->field_count; i++) {
         if (!game->fields[i].path || game->fields[i].type >= LS_FIELD_TYPE_COUNT) {
             return ls_fail(LS_BAD_ARGUMENT, why,
                            "lockstep_game.fields[%zu] has no path, or a type that there is not", i);
         }
     }
-    return LS_OK;
+    return check_coverage(game, why);
 }

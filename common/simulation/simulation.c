@@ -291,8 +291,8 @@ ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why)
                        simulation->size, sizeof *simulation);
     }
     if (!is_name(simulation->name)) {
-        return ls_fail(LS_BAD_ARGUMENT, why,
-                       "the simulation has no name of 1..63 bytes of a-z 0-9 - _");
+        return ls_fail(LS_BAD_ARGUMENT, why, "the name '%.64s' is not 1..63 of a-z 0-9 - _",
+                       simulation->name ? simulation->name : "");
     }
     if (!simulation->summary) {
         return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': summary is NULL", simulation->name);

@@ -11,7 +11,9 @@ int main(int argc, char **argv)
     lockstep_view view = {.size = sizeof view};
     int result = -1;
     if (argc > 1 && lockstep_set(client, "server", argv[1]) == 0 && lockstep_start(client) == 0) {
-        while ((result = lockstep_frame(client, 16)) > 0) {
+        result = 1;
+        while (result > 0) {
+            result = lockstep_frame(client, 16);
             unsigned char keys = 0;
             if (lockstep_get_view(client, &view) == 0) {
                 keys = (unsigned char)(view.tick / 8); /* draw view.previous to view.state here */

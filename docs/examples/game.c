@@ -14,9 +14,13 @@ typedef struct ship {
     int32_t place, speed; /* millimetres; millimetres a tick */
 } ship;
 
+typedef struct fleet {
+    ship ships[SHIPS];
+} fleet;
+
 static void step(void *user, void *state, const lockstep_inputs *inputs)
 {
-    ship *ships = state;
+    ship *ships = ((fleet *)state)->ships;
     (void)user;
     for (uint32_t i = 0; i < inputs->setup->players; i++) {
         const lockstep_slot *slot = &inputs->slots[i];
@@ -27,8 +31,8 @@ static void step(void *user, void *state, const lockstep_inputs *inputs)
 }
 
 static const lockstep_field fields[] = {
-    {"ships.place", "mm", LOCKSTEP_I32, 1, SHIPS, offsetof(ship, place), sizeof(ship)},
-    {"ships.speed", "mm/tick", LOCKSTEP_I32, 1, SHIPS, offsetof(ship, speed), sizeof(ship)},
+    LOCKSTEP_FIELDS(fleet, ships, place, "mm", LOCKSTEP_I32),
+    LOCKSTEP_FIELDS(fleet, ships, speed, "mm/tick", LOCKSTEP_I32),
 };
 static const uint8_t edges[] = {JUMP}, buttons[] = {LEFT | RIGHT};
 static const lockstep_game game = {.size = sizeof game,
@@ -37,7 +41,7 @@ static const lockstep_game game = {.size = sizeof game,
                                    .tick_rate_hz = 60,
                                    .players_max = SHIPS,
                                    .input_bytes = 1,
-                                   .state_bytes = SHIPS * sizeof(ship),
+                                   .state_bytes = sizeof(fleet),
                                    .fields = fields,
                                    .field_count = 2,
                                    .step = step,
@@ -59,7 +63,10 @@ int main(int argc, char **argv)
         printf("%s\n", info.invite);
         fflush(stdout);
     }
-    while (result >= 0 && (result = lockstep_frame(me, 16)) > 0) {
+    int goes_on = result == 0;
+    while (goes_on) {
+        result = lockstep_frame(me, 16);
+        goes_on = result > 0;
         if (!is_host && lockstep_get_view(me, &view) == 0) {
             /* Draw the ships here, view.alpha of the way from view.previous to view.state. */
             unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT, jump = keys | JUMP;
@@ -75,9 +82,11 @@ int main(int argc, char **argv)
     }
     if (!is_host && lockstep_get_view(me, &view) == 0) {
         printf("tick %u: the first ship is at %d mm\n", view.tick,
-               ((const ship *)view.state)->place);
+               ((const fleet *)view.state)->ships[0].place);
     }
-    printf("%s\n", result < 0 ? lockstep_error(me) : "the match is over");
+    if (result < 0) {
+        fprintf(stderr, "%s\n", lockstep_error(me));
+    }
     lockstep_close(me);
     return result < 0;
 }

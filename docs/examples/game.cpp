@@ -37,17 +37,8 @@ void step(void *, void *state, const lockstep_inputs *inputs) noexcept
     }
 }
 
-constexpr uint32_t type_of(int32_t Ship::*)
-{
-    return LOCKSTEP_I32;
-}
-
-#define SHIP_FIELD(member, unit)                                                                   \
-    {                                                                                              \
-        "ships." #member, unit, type_of(&Ship::member), 1, SHIPS, offsetof(Ship, member),          \
-            sizeof(Ship)                                                                           \
-    }
-const lockstep_field fields[] = {SHIP_FIELD(place, "mm"), SHIP_FIELD(speed, "mm/tick")};
+const lockstep_field fields[] = {LOCKSTEP_FIELDS(State, ships, place, "mm", LOCKSTEP_I32),
+                                 LOCKSTEP_FIELDS(State, ships, speed, "mm/tick", LOCKSTEP_I32)};
 const uint8_t edges[] = {JUMP}, buttons[] = {LEFT | RIGHT};
 const lockstep_game game = {sizeof game, "ships", 1,       60,   SHIPS,   1,     sizeof(State),
                             fields,      2,       nullptr, step, nullptr, edges, buttons};
@@ -80,7 +71,10 @@ int main(int argc, char **argv)
         std::printf("%s\n", info.invite);
         std::fflush(stdout);
     }
-    while (result >= 0 && (result = lockstep_frame(me, 16)) > 0) {
+    bool goes_on = result == 0;
+    while (goes_on) {
+        result = lockstep_frame(me, 16);
+        goes_on = result > 0;
         if (!is_host && lockstep_get_view(me, &view) == 0) {
             unsigned char keys = view.tick / 60 % 2 ? LEFT : RIGHT, jump = keys | JUMP;
             if (keys != held) {
@@ -97,7 +91,9 @@ int main(int argc, char **argv)
         std::printf("tick %u: the first ship is at %d mm\n", view.tick,
                     static_cast<const State *>(view.state)->ships[0].place);
     }
-    std::printf("%s\n", result < 0 ? lockstep_error(me) : "the match is over");
+    if (result < 0) {
+        std::fprintf(stderr, "%s\n", lockstep_error(me));
+    }
     return result < 0;
 }
 #endif

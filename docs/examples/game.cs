@@ -47,8 +47,11 @@ static unsafe class Program
     {
         using (var host = new Host(new Ships(), "players=" + players, "ticks=" + ticks)) {
             Console.WriteLine(host.Invite);
-            while (host.Frame(16))
+            bool goesOn = true;
+            while (goesOn) {
+                goesOn = host.Frame(16);
                 PrintEvents(host);
+            }
         }
     }
 
@@ -57,7 +60,9 @@ static unsafe class Program
         using (var client = new Client(invite, new Ships())) {
             byte held = 0;
             lockstep_view view;
-            while (client.Frame(16)) {
+            bool goesOn = true;
+            while (goesOn) {
+                goesOn = client.Frame(16);
                 if (client.TryView(out view)) {
                     // Draw the ships here, view.alpha of the way from view.previous to view.state.
                     byte keys = view.tick / 60 % 2 != 0 ? Ships.Left : Ships.Right;

@@ -33,6 +33,7 @@ func _init():
             text = lockstep.poll()
     if not is_host and lockstep.tick() >= 0:
         print("tick %d: the first ship is at %d mm" % [lockstep.tick(), lockstep.field("ships.place")])
-    print(lockstep.error if result < 0 else "the match is over")
+    if result < 0:
+        print(lockstep.error)
     lockstep.close()
     quit(1 if result < 0 else 0)

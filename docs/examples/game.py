@@ -38,8 +38,9 @@ if len(sys.argv) > 2:
             print(event.text, flush=True)
 else:
     with lockstep.Client(sys.argv[1], game) as client:
-        held = 0
-        while client.frame():
+        held, goes_on = 0, True
+        while goes_on:
+            goes_on = client.frame()
             if client.info.is_running:
                 keys = LEFT if client.info.tick // 60 % 2 else RIGHT
                 if keys != held:

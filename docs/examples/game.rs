@@ -36,7 +36,9 @@ lockstep::plugin!(Ships);
 fn host(players: &str, ticks: &str) -> lockstep::Result<()> {
     let mut host = Host::new(own::<Ships>(), &[("players", players), ("ticks", ticks)])?;
     println!("{}", host.info().invite());
-    while host.frame(16)? {
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = host.frame(16)?;
         while let Some(event) = host.poll() {
             println!("{}", event.text);
         }
@@ -47,7 +49,9 @@ fn host(players: &str, ticks: &str) -> lockstep::Result<()> {
 fn play(invite: &str) -> lockstep::Result<()> {
     let mut client = Client::new(own::<Ships>(), &[("server", invite)])?;
     let mut held = 0;
-    while client.frame(16)? {
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = client.frame(16)?;
         if let Some(view) = client.view() {
             // Draw the ships here, view.alpha of the way between the two of view.of::<Ships>().
             let keys = if view.tick / 60 % 2 != 0 { LEFT } else { RIGHT };
@@ -75,11 +79,8 @@ pub fn main() {
         [invite] => play(invite),
         _ => return println!("usage: ships PLAYERS TICKS | ships INVITE"),
     };
-    match result {
-        Ok(()) => println!("the match is over"),
-        Err(error) => {
-            println!("{error}");
-            std::process::exit(1);
-        }
+    if let Err(error) = result {
+        println!("{error}");
+        std::process::exit(1);
     }
 }

@@ -25,7 +25,9 @@ int main(int argc, char **argv)
     lockstep_get_info(host, &info);
     printf("%s\n", info.invite);
     fflush(stdout);
-    while (lockstep_frame(host, 100) > 0) {
+    int goes_on = 1;
+    while (goes_on) {
+        goes_on = lockstep_frame(host, 100) > 0;
         while (lockstep_poll(host, &event) > 0) {
             printf("tick %u: %s\n", event.tick, event.text);
         }

@@ -229,14 +229,20 @@ class Matches(unittest.TestCase):
             with subprocess.Popen([GAME, host.invite], stdout=subprocess.PIPE, text=True) as other:
                 with lockstep.Client(host.invite, ships(), thread=True) as client:
                     client.input(b"\2")
+                    for handle in (host, client):
+                        with self.assertRaises(ctypes.ArgumentError):
+                            handle.frame(-5)
                     self.assertEqual(end_of(host)[0], Status.OK)
-                    self.assertEqual(end_of(client)[0], Status.OK)
+                    status, events = end_of(client)
+                    self.assertEqual(status, Status.OK)
+                    self.assertEqual(host.hash(), client.hash())
                     places = client["ships.place"]
                     self.assertEqual(client.info.tick, 60)
                     slot = client.info.slot
                 printed = other.stdout.read()
             # The C game prints where slot 0 is; whoever sits there flies to the right.
             self.assertIn(f"tick 60: the first ship is at {places[0]} mm", printed)
+            self.assertIn(events[-1].text, printed, "the game's loop sees the last event")
             self.assertGreater(places[slot], 0)
             self.assertEqual(host.info.desyncs, 0)
             agreed = [host.player(slot).agreed_tick for slot in range(2)]

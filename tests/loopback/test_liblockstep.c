@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +104,12 @@ static counters state_of(lockstep *handle)
 
 /* ---- misuse ---- */
 
-/* Calls everything with a handle that is none. */
-static void expect_all_refuse(lockstep *handle, const char *why)
+enum {
+    CALLS = 17,
+};
+
+/* Calls everything but close. */
+static void call_all(lockstep *handle, int results[CALLS])
 {
     lockstep_event event = {.size = sizeof event};
     lockstep_info info = {.size = sizeof info};
@@ -114,7 +119,7 @@ static void expect_all_refuse(lockstep *handle, const char *why)
     lockstep_shape shape;
     uint8_t bytes[1] = {0};
     lockstep *const sims[] = {handle};
-    const int results[] = {
+    const int given[CALLS] = {
         lockstep_set(handle, "players", "2"),
         lockstep_start(handle),
         lockstep_frame(handle, 0),
@@ -133,9 +138,22 @@ static void expect_all_refuse(lockstep *handle, const char *why)
         (int)lockstep_save(handle, bytes, 1),
         lockstep_load(handle, bytes, 1, 0),
     };
-    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+    memcpy(results, given, sizeof given);
+}
+
+static void expect_refused(const int results[CALLS])
+{
+    for (size_t i = 0; i < CALLS; i++) {
         cr_expect_eq(results[i], LOCKSTEP_BAD_ARGUMENT, "call %zu gives %d", i, results[i]);
     }
+}
+
+/* Calls everything with a handle that is none. */
+static void expect_all_refuse(lockstep *handle, const char *why)
+{
+    int results[CALLS];
+    call_all(handle, results);
+    expect_refused(results);
     cr_expect_eq(lockstep_hash(handle), 0);
     cr_expect_str_eq(lockstep_error(handle), why);
     lockstep_close(handle);
@@ -153,6 +171,64 @@ Test(liblockstep, every_function_refuses_a_handle_that_was_closed)
         lockstep_close(handle);
         expect_all_refuse(handle, "the handle was closed");
     }
+}
+
+/* ---- two threads ---- */
+
+typedef struct intruder {
+    lockstep *handle;
+    bool was_there;
+    int results[CALLS];
+    uint64_t hash;
+    char why[128];
+} intruder;
+
+static void *intrude(void *user)
+{
+    intruder *self = user;
+    call_all(self->handle, self->results);
+    self->hash = lockstep_hash(self->handle);
+    snprintf(self->why, sizeof self->why, "%s", lockstep_error(self->handle));
+    return NULL;
+}
+
+/* While the call that makes this step lasts, another thread calls everything. */
+static void step_beside_intruder(void *user, void *state, const lockstep_inputs *inputs)
+{
+    intruder *self = user;
+    pthread_t thread;
+    (void)state;
+    (void)inputs;
+    if (!self->was_there) {
+        self->was_there = true;
+        cr_assert_eq(pthread_create(&thread, NULL, intrude, self), 0);
+        pthread_join(thread, NULL);
+    }
+}
+
+static void expect_intruder_is_refused(const intruder *self)
+{
+    expect_refused(self->results);
+    cr_expect_eq(self->hash, 0);
+    cr_expect(strstr(self->why, "used by two threads at once"), "%s", self->why);
+    cr_expect_str_eq(lockstep_error(self->handle), "", "the other thread's call went well");
+}
+
+Test(liblockstep, second_thread_is_refused_while_a_call_lasts)
+{
+    intruder self = {0};
+    lockstep_game game = game_of(NULL);
+    game.user = &self;
+    game.init = NULL;
+    game.step = step_beside_intruder;
+    self.handle = open_sim(&game, "1");
+    const uint8_t inputs[2] = {0};
+    cr_expect_eq(lockstep_step(&self.handle, 1, inputs, NULL), LOCKSTEP_OK);
+    expect_intruder_is_refused(&self);
+    lockstep *const twice[] = {self.handle, self.handle};
+    cr_expect_eq(lockstep_step(twice, 2, (const uint8_t[4]){0}, NULL), LOCKSTEP_BAD_ARGUMENT);
+    cr_expect_eq(lockstep_step(&self.handle, 1, inputs, NULL), LOCKSTEP_OK);
+    lockstep_close(self.handle);
 }
 
 Test(liblockstep, no_handle_is_made_of_a_kind_or_a_game_that_there_is_not)
@@ -416,6 +492,13 @@ static void poll_all(lockstep *handle, uint32_t counts[EVENT_KINDS], char texts[
     lockstep_event event = {.size = sizeof event};
     while (lockstep_poll(handle, &event) > 0) {
         cr_assert_lt(event.kind, EVENT_KINDS);
+        bool is_of_all = event.kind == LOCKSTEP_STARTED || event.kind == LOCKSTEP_ENDED;
+        lockstep_info info = {.size = sizeof info};
+        cr_assert_eq(lockstep_get_info(handle, &info), LOCKSTEP_OK);
+        bool is_host = info.port != 0;
+        cr_expect(!is_host || !is_of_all || event.slot == LOCKSTEP_NO_SLOT);
+        cr_expect(event.kind != LOCKSTEP_ENDED || event.tick > 0);
+        cr_expect(event.kind != LOCKSTEP_PLAYER_JOINED || event.text[0] != '\0');
         counts[event.kind]++;
         snprintf(texts[event.kind], sizeof texts[event.kind], "%s", event.text);
     }
@@ -540,6 +623,92 @@ Test(liblockstep, match_of_an_own_game_is_played_to_its_end_with_equal_states)
     cr_expect_eq(state_of(all.clients[0]).presses[slot], 200, "once is once");
     cr_expect_gt(state_of(all.clients[0]).presses[1 - slot], 50);
     cr_expect_eq(state_of(all.clients[0]).joined[0], 1);
+    close_all(&all);
+}
+
+Test(liblockstep, host_has_the_hash_of_its_players)
+{
+    lockstep_game game = game_of(NULL);
+    open_host(&all, &game);
+    set(all.host, "ticks", "30");
+    cr_assert_eq(lockstep_start(all.host), LOCKSTEP_OK, "%s", lockstep_error(all.host));
+    open_client(&all, 0, &game, "off");
+    cr_expect_eq(lockstep_hash(all.clients[0]), 0);
+    cr_expect_str_eq(lockstep_error(all.clients[0]), "there is no state yet");
+    open_client(&all, 1, &game, "off");
+    play(&all);
+    cr_expect_neq(lockstep_hash(all.host), 0);
+    cr_expect_eq(lockstep_hash(all.host), lockstep_hash(all.clients[0]));
+    cr_expect_eq(lockstep_hash(all.host), lockstep_hash(all.clients[1]));
+    close_all(&all);
+}
+
+Test(liblockstep, second_thread_is_refused_by_host_and_client)
+{
+    intruder of_host = {0};
+    intruder of_client = {0};
+    lockstep_game game = game_of(NULL);
+    game.init = NULL;
+    game.step = step_beside_intruder;
+    game.user = &of_host;
+    open_host(&all, &game);
+    set(all.host, "ticks", "30");
+    cr_assert_eq(lockstep_start(all.host), LOCKSTEP_OK, "%s", lockstep_error(all.host));
+    of_host.handle = all.host;
+    game.user = &of_client;
+    open_client(&all, 0, &game, "off");
+    of_client.handle = all.clients[0];
+    game.step = step_counters;
+    game.user = NULL;
+    open_client(&all, 1, &game, "off");
+    while (!of_host.was_there || !of_client.was_there) {
+        turn(&all);
+    }
+    expect_intruder_is_refused(&of_host);
+    expect_intruder_is_refused(&of_client);
+    close_all(&all);
+}
+
+/* A frame that lasted as long as it may would outlast the test. */
+static void play_in_long_frames(const char *host_thread, const char *client_thread)
+{
+    lockstep_game game = game_of(NULL);
+    const uint32_t an_hour_ms = 3600000;
+    open_host(&all, &game);
+    set(all.host, "ticks", "30");
+    set(all.host, "thread", host_thread);
+    cr_assert_eq(lockstep_start(all.host), LOCKSTEP_OK, "%s", lockstep_error(all.host));
+    open_client(&all, 0, &game, "on");
+    open_client(&all, 1, &game, client_thread);
+    lockstep *in_the_loop = host_thread[1] == 'f' ? all.host : all.clients[1];
+    int result = 1;
+    for (uint32_t frames = 0; result > 0; frames++) {
+        result = lockstep_frame(in_the_loop, an_hour_ms);
+        poll_all(in_the_loop, all.events[1], all.heard);
+        cr_assert_lt(frames, (uint32_t)FRAMES_MAX);
+    }
+    cr_expect_eq(result, 0, "%s", lockstep_error(in_the_loop));
+    cr_expect_eq(all.events[1][LOCKSTEP_OVER], 1, "a poll behind the last frame has it");
+    cr_expect_eq(lockstep_frame(in_the_loop, an_hour_ms), 0, "it stays over");
+    close_all(&all);
+    memset(&all, 0, sizeof all);
+}
+
+Test(liblockstep, long_frame_ends_with_the_match)
+{
+    play_in_long_frames("on", "off");
+    play_in_long_frames("on", "on");
+    play_in_long_frames("off", "on");
+}
+
+Test(liblockstep, host_without_a_journal_saves_no_match)
+{
+    lockstep_game game = game_of(NULL);
+    open_host(&all, &game);
+    cr_assert_eq(lockstep_start(all.host), LOCKSTEP_OK, "%s", lockstep_error(all.host));
+    cr_expect_eq(lockstep_end(all.host, 1), LOCKSTEP_BAD_ARGUMENT);
+    cr_expect(strstr(lockstep_error(all.host), "set \"journal\""), "%s", lockstep_error(all.host));
+    cr_expect_gt(lockstep_frame(all.host, 0), 0, "the match goes on");
     close_all(&all);
 }
 

@@ -26,6 +26,7 @@ Test(liblockstep_faults, wrong_settings_are_named_with_what_would_be_right)
     cr_assert_eq(lockstep_set(host, "players", "999"), LOCKSTEP_BAD_ARGUMENT);
     cr_assert(strstr(lockstep_error(host), "players") && strstr(lockstep_error(host), "128"), "%s",
               lockstep_error(host));
+    cr_assert_null(strstr(lockstep_error(host), "--"), "%s", lockstep_error(host));
     cr_assert_eq(lockstep_set(host, "playes", "2"), LOCKSTEP_NOT_FOUND);
     cr_assert(strstr(lockstep_error(host), "playes"), "%s", lockstep_error(host));
     cr_assert_eq(lockstep_set(host, "predict", "on"), LOCKSTEP_NOT_FOUND);
@@ -61,6 +62,62 @@ Test(liblockstep_faults, numbers_that_no_game_has_are_named_as_in_its_struct)
         cr_expect_str_eq(lockstep_error(sim), faults[i]);
         lockstep_close(sim);
     }
+}
+
+typedef struct boat {
+    double speed;
+    uint16_t flags[3];
+    uint8_t end_padding[2];
+} boat;
+
+typedef struct harbour {
+    boat boats[3];
+    uint64_t seed;
+    uint32_t angle;
+    int8_t fates[4];
+} harbour;
+
+static const lockstep_field harbour_fields[] = {
+    LOCKSTEP_FIELDS(harbour, boats, speed, "m/s", LOCKSTEP_F64),
+    LOCKSTEP_FIELDS(harbour, boats, flags, "", LOCKSTEP_U16),
+    LOCKSTEP_FIELDS(harbour, boats, end_padding, "", LOCKSTEP_PADDING),
+    LOCKSTEP_FIELD(harbour, seed, "", LOCKSTEP_U64),
+    LOCKSTEP_FIELD(harbour, angle, "", LOCKSTEP_ANGLE),
+    LOCKSTEP_FIELD(harbour, fates, "", LOCKSTEP_I8),
+};
+
+Test(liblockstep_faults, rows_of_the_macros_cover_a_state)
+{
+    lockstep_game game = small;
+    game.state_bytes = sizeof(harbour);
+    game.fields = harbour_fields;
+    game.field_count = sizeof harbour_fields / sizeof harbour_fields[0];
+    lockstep *sim = lockstep_create(LOCKSTEP_SIM, &game);
+    lockstep_field field;
+    cr_assert_eq(lockstep_start(sim), LOCKSTEP_OK, "%s", lockstep_error(sim));
+    cr_assert_eq(lockstep_find_field(sim, "boats.flags", 0, &field), LOCKSTEP_OK);
+    cr_expect_eq(field.offset, 8);
+    cr_expect_eq(field.length, 3);
+    cr_expect_eq(field.count, 3);
+    cr_expect_eq(field.stride, sizeof(boat));
+    lockstep_close(sim);
+}
+
+Test(liblockstep_faults, client_names_the_faults_of_its_game_before_it_connects)
+{
+    lockstep_game game = small;
+    game.fields = harbour_fields;
+    game.field_count = 1;
+    lockstep *client = lockstep_create(LOCKSTEP_CLIENT, &game);
+    cr_assert_eq(lockstep_set(client, "server", "127.0.0.1:1"), LOCKSTEP_OK);
+    cr_expect_eq(lockstep_start(client), LOCKSTEP_SCHEMA);
+    cr_expect(strstr(lockstep_error(client), "boats.speed"), "%s", lockstep_error(client));
+    lockstep_close(client);
+    game.fields = NULL;
+    client = lockstep_create(LOCKSTEP_CLIENT, &game);
+    cr_expect_eq(lockstep_start(client), LOCKSTEP_BAD_ARGUMENT);
+    cr_expect_str_eq(lockstep_error(client), "lockstep_game.field_count is 1, and fields is NULL");
+    lockstep_close(client);
 }
 
 Test(liblockstep_faults, name_of_a_game_has_up_to_63_bytes)

@@ -99,7 +99,8 @@ def check_library(library, development):
     runs = {path.name for path in library.rglob("*")}
     builds = {path.name for path in development.rglob("*")}
     assert "liblockstep.so.0" in runs and "liblockstep.so" not in runs, runs
-    wanted = {"liblockstep.so", "liblockstep.a", "lockstep.h", "lockstep.pc"}
+    wanted = {"liblockstep.so", "liblockstep.a", "lockstep.h", "lockstep.pc", "lockstep-static.pc"}
+    wanted |= {"pyproject.toml", "Lockstep.cs", "Cargo.toml"}
     assert wanted <= builds, wanted - builds
 
 

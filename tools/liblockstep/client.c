@@ -39,7 +39,6 @@ typedef struct client_part {
     ls_session_log lines;
     ls_loop_source *alarm;
     uint64_t frame_ns; /* when a thread of its own makes its next frame; UINT64_MAX: never */
-    bool is_over;
     ls_status over_status;
     ls_text over_why;
     input held;
@@ -105,7 +104,7 @@ static uint32_t own_slot(const client_part *client)
 static void add_notice(client_part *client, const ls_notice *notice)
 {
     if (notice->kind == LS_NOTICE_NEXT) { /* the line says which match the room plays next */
-        lockstep_event_queue_flush(&client->handle->events);
+        lockstep_event_queue_flush(&client->handle->events, ls_session_tick(client->session));
         return;
     }
     lockstep_event_kind kind = notice->kind == LS_NOTICE_PAUSED     ? LOCKSTEP_PAUSED
@@ -116,7 +115,6 @@ static void add_notice(client_part *client, const ls_notice *notice)
 
 static void add_over(client_part *client, const ls_session_event *event)
 {
-    client->is_over = true;
     client->over_status = event->status;
     lockstep_event_queue *events = &client->handle->events;
     ls_text_set(&client->over_why, "%s",
@@ -154,7 +152,8 @@ static bool plain_kind(const client_part *client, const ls_session_event *event,
                     : is_cause                                ? event->cause.tick
                     : event->kind == LS_SESSION_EVENT_ENDED   ? event->end.final_tick
                     : event->kind == LS_SESSION_EVENT_WAITING ? event->waiting.tick
-                                                              : event->tick;
+                    : event->tick > 0                         ? event->tick
+                                                              : ls_session_tick(client->session);
             return true;
         }
     }
@@ -173,12 +172,17 @@ static void on_event(client_part *client, const ls_session_event *event, uint64_
     }
     ls_session_log_event(&client->lines, event, now_ns);
     if (event->kind == LS_SESSION_EVENT_CHAT) {
-        add_event(client, LOCKSTEP_CHAT, event->chat.slot, 0, event->chat.text);
+        add_event(client, LOCKSTEP_CHAT, event->chat.slot, ls_session_tick(client->session),
+                  event->chat.text);
     } else if (event->kind == LS_SESSION_EVENT_NOTICE) {
         add_notice(client, &event->notice);
     } else if (event->kind == LS_SESSION_EVENT_OVER) {
         add_over(client, event);
     } else if (plain_kind(client, event, &kind, &slot, &tick)) {
+        char *said = client->handle->events.said;
+        if (kind == LOCKSTEP_LOST) {
+            said[strcspn(said, "\n")] = '\0'; /* the rest is for who reads logs */
+        }
         ls_text last = {{0}};
         ls_text_set(&last, "the last tick is %u", tick);
         add_event(client, kind, slot, tick, kind == LOCKSTEP_ENDED ? last.bytes : NULL);
@@ -189,17 +193,19 @@ static void on_event(client_part *client, const ls_session_event *event, uint64_
 
 static void after_turn(client_part *client, uint64_t now_ns)
 {
+    lockstep_event_queue *events = &client->handle->events;
+    uint64_t added = events->added;
     ls_client_link_advance(client->link, client->session, &client->log, now_ns);
     ls_session_event event;
     while (ls_session_next_event(client->session, &event)) {
         on_event(client, &event, now_ns);
     }
-    lockstep_event_queue_flush(&client->handle->events);
+    lockstep_event_queue_flush(events, ls_session_tick(client->session));
     ls_client_link_flush(client->link);
     uint64_t due_ns = LS_MIN(ls_session_next_ns(client->session), client->frame_ns);
     uint64_t link_ns = ls_client_link_next_ns(client->link);
-    ls_loop_alarm_set(client->alarm, client->is_over ? UINT64_MAX : LS_MIN(due_ns, link_ns));
-    if (client->is_over) {
+    ls_loop_alarm_set(client->alarm, events->is_over ? UINT64_MAX : LS_MIN(due_ns, link_ns));
+    if (events->added != added) {
         ls_event_loop_stop(client->handle->loop);
     }
 }
@@ -252,11 +258,11 @@ int lockstep_client_frame(lockstep_self *handle, uint32_t wait_ms, ls_text *why)
 {
     client_part *client = handle->part;
     ls_event_loop *loop = handle->loop;
-    if (!client->is_over && !handle->has_thread) {
+    if (!handle->events.is_over && !handle->has_thread) {
         uint64_t now_ns = ls_event_loop_now_ns(loop);
         ls_event_loop_run_until(loop, now_ns + wait_ms * LS_NS_PER_MS);
     }
-    if (!client->is_over) {
+    if (!handle->events.is_over) {
         uint64_t now_ns = ls_event_loop_now_ns(loop);
         ls_client_link_receive_waiting(client->link, client->session, now_ns);
         ls_session_frame(client->session, now_ns);
@@ -266,11 +272,11 @@ int lockstep_client_frame(lockstep_self *handle, uint32_t wait_ms, ls_text *why)
     if (handle->has_thread) {
         copy_states(client);
     }
-    if (client->is_over && client->over_status != LS_OK) {
+    if (handle->events.is_over && client->over_status != LS_OK) {
         *why = client->over_why;
         return client->over_status;
     }
-    return client->is_over ? 0 : 1;
+    return handle->events.is_over ? 0 : 1;
 }
 
 /* ---- building it ---- */
@@ -372,7 +378,7 @@ void lockstep_client_close(lockstep_self *handle)
     if (!client) {
         return;
     }
-    if (client->session && !client->is_over) {
+    if (client->session && !handle->events.is_over) {
         ls_session_leave(client->session, ls_event_loop_now_ns(handle->loop));
         ls_client_link_flush(client->link);
     }
@@ -395,7 +401,7 @@ void lockstep_client_leave(lockstep_self *handle)
 {
     client_part *client = handle->part;
     uint64_t now_ns = ls_event_loop_now_ns(handle->loop);
-    if (!client->is_over) {
+    if (!handle->events.is_over) {
         ls_session_leave(client->session, now_ns);
         after_turn(client, now_ns);
     }
@@ -446,8 +452,8 @@ void lockstep_client_info(lockstep_self *handle, lockstep_info *info)
     const ls_session_report report = ls_session_report_of(client->session);
     const ls_offer *offer = ls_session_offer(client->session);
     const ls_transport_traffic traffic = ls_client_link_traffic(client->link);
-    info->status = client->is_over ? client->over_status : LS_OK;
-    info->is_over = client->is_over;
+    info->status = handle->events.is_over ? client->over_status : LS_OK;
+    info->is_over = handle->events.is_over;
     info->is_running = report.state == LS_SESSION_PLAYING;
     info->slot = own_slot(client);
     info->tick = report.tick;

@@ -70,15 +70,17 @@ void lockstep_event_queue_add(lockstep_event_queue *queue, lockstep_event event,
         event.text = copy;
         queue->events[(queue->first + queue->count++) % PLACES] = event;
     }
+    queue->added++;
+    queue->is_over = queue->is_over || event.kind == LOCKSTEP_OVER;
     queue->said_bytes = 0;
     queue->said[0] = '\0';
 }
 
-void lockstep_event_queue_flush(lockstep_event_queue *queue)
+void lockstep_event_queue_flush(lockstep_event_queue *queue, uint32_t tick)
 {
+    const lockstep_event line = {.kind = LOCKSTEP_LOG, .slot = LOCKSTEP_NO_SLOT, .tick = tick};
     if (queue->said_bytes > 0) {
-        lockstep_event_queue_add(
-            queue, (lockstep_event){.kind = LOCKSTEP_LOG, .slot = LOCKSTEP_NO_SLOT}, NULL);
+        lockstep_event_queue_add(queue, line, NULL);
     }
 }
 
@@ -182,7 +184,7 @@ static bool is_shown(int kind, const ls_setting_table *table, const ls_setting_r
     return is_of_sim;
 }
 
-const ls_setting_row *lockstep_settings_row(int kind, uint32_t number)
+static const ls_setting_row *row_with_number(int kind, uint32_t number)
 {
     uint32_t at = 0;
     for (uint32_t t = 0; t < TABLES_MAX && tables[kind][t]; t++) {
@@ -194,6 +196,28 @@ const ls_setting_row *lockstep_settings_row(int kind, uint32_t number)
         }
     }
     return NULL;
+}
+
+int lockstep_setting(int kind, uint32_t number, const char **name, const char **takes,
+                     const char **help)
+{
+    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM) {
+        return LS_BAD_ARGUMENT;
+    }
+    const ls_setting_row *row = row_with_number(kind, number);
+    if (!row) {
+        return LS_NOT_FOUND;
+    }
+    if (name) {
+        *name = row->flag;
+    }
+    if (takes) {
+        *takes = row->argument ? row->argument : "on|off";
+    }
+    if (help) {
+        *help = row->help ? row->help : "";
+    }
+    return LOCKSTEP_OK;
 }
 
 /* ---- setting ---- */
@@ -259,7 +283,10 @@ ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const cha
         return LS_NO_MEMORY;
     }
     ls_setting_target target = {.fields = target_of(settings, table)};
-    ls_status status = ls_setting_read_text(table, &target, &text, why);
+    ls_text reason = {{0}};
+    ls_status status = ls_setting_read_text(table, &target, &text, &reason);
+    bool is_flag = strncmp(reason.bytes, "--", 2) == 0; /* as a program's user knows it */
+    ls_text_set(why, "%s%s", is_flag ? "setting " : "", reason.bytes + (is_flag ? 2 : 0));
     if (status == LS_OK && table == &ls_match_settings) {
         settings->match_given |= target.given;
     }

@@ -27,7 +27,9 @@ typedef struct lockstep_event_queue {
     lockstep_event *events; /* LOCKSTEP_EVENTS_MAX and one more, for OVER; a ring */
     uint32_t first;
     uint32_t count;
-    char *polled; /* the text that the caller may still read */
+    char *polled;   /* the text that the caller may still read */
+    uint64_t added; /* since the start, for who waits for one */
+    bool is_over;   /* OVER was added */
     size_t said_bytes;
     char said[LOCKSTEP_EVENT_TEXT_BYTES_MAX]; /* lines since the last event */
 } lockstep_event_queue;
@@ -43,7 +45,7 @@ ls_log lockstep_event_queue_log(lockstep_event_queue *queue);
 void lockstep_event_queue_add(lockstep_event_queue *queue, lockstep_event event, const char *text);
 
 /* Lines that belong to no event become one. */
-void lockstep_event_queue_flush(lockstep_event_queue *queue);
+void lockstep_event_queue_flush(lockstep_event_queue *queue, uint32_t tick);
 
 bool lockstep_event_queue_take(lockstep_event_queue *queue, lockstep_event *event);
 
@@ -73,9 +75,6 @@ void lockstep_settings_deinit(lockstep_settings *settings);
 /* NOT_FOUND, BAD_ARGUMENT, NO_MEMORY, with `why`. */
 ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const char *name,
                                 const char *value, ls_text *why);
-
-/* The row of a setting by its number; NULL: there is none. */
-const ls_setting_row *lockstep_settings_row(int kind, uint32_t number);
 
 /* ---- handle ---- */
 
@@ -111,11 +110,12 @@ ls_sim_instance *lockstep_client_instance(lockstep_self *handle); /* NULL: none 
 ls_status lockstep_host_open(lockstep_self *handle, ls_text *why);
 void lockstep_host_close(lockstep_self *handle);
 int lockstep_host_frame(lockstep_self *handle, uint32_t wait_ms);
-void lockstep_host_end(lockstep_self *handle, bool saves);
+ls_status lockstep_host_end(lockstep_self *handle, bool saves, ls_text *why);
 ls_status lockstep_host_say(lockstep_self *handle, const char *text);
 ls_status lockstep_host_kick(lockstep_self *handle, uint32_t slot, const char *why);
 ls_status lockstep_host_pause(lockstep_self *handle, bool is_paused, const char *why);
 void lockstep_host_info(lockstep_self *handle, lockstep_info *info);
+uint64_t lockstep_host_hash(lockstep_self *handle);
 ls_status lockstep_host_player(lockstep_self *handle, uint32_t slot, lockstep_player *player);
 
 ls_status lockstep_sim_open(lockstep_self *handle, ls_text *why);

@@ -26,7 +26,6 @@ typedef struct host_part {
     char invite[LS_INVITE_TEXT_BYTES_MAX];
     char name[LS_PLAYER_NAME_BYTES_MAX]; /* that was asked for last */
     uint32_t desyncs;
-    bool is_over;
     bool is_saved;
 } host_part;
 
@@ -45,6 +44,9 @@ static uint64_t now_of(const lockstep_self *handle)
 /* -1: no event of its own, but a line of the log if it has one. */
 static int kind_of(const ls_match_event *event)
 {
+    if (event->kind == LS_MATCH_PLAYER_READY && !event->was_coming) {
+        return -1; /* it was told when the player returned */
+    }
     static const struct {
         ls_match_event_kind from;
         lockstep_event_kind to;
@@ -77,17 +79,19 @@ static void on_event(void *user, ls_room *room, const ls_match_event *event)
 {
     host_part *host = user;
     int kind = kind_of(event);
-    (void)room;
+    uint32_t now = ls_match_tick(ls_room_match(room));
     host->desyncs += event->kind == LS_MATCH_DESYNC ? 1 : 0;
     if (kind < 0) {
-        lockstep_event_queue_flush(&host->handle->events);
+        lockstep_event_queue_flush(&host->handle->events, now);
         return;
     }
+    bool is_of_all = kind == LOCKSTEP_REFUSED_PEER || kind == LOCKSTEP_STARTED ||
+                     kind == LOCKSTEP_WAITING || kind == LOCKSTEP_ENDED ||
+                     kind == LOCKSTEP_PAUSED || kind == LOCKSTEP_UNPAUSED;
     const lockstep_event ours = {.kind = kind,
                                  .status = event->status,
-                                 .slot =
-                                     kind == LOCKSTEP_REFUSED_PEER ? LOCKSTEP_NO_SLOT : event->slot,
-                                 .tick = event->tick};
+                                 .slot = is_of_all ? LOCKSTEP_NO_SLOT : event->slot,
+                                 .tick = event->tick > 0 ? event->tick : now};
     const char *text = kind == LOCKSTEP_CHAT ? event->text.bytes : NULL;
     lockstep_event_queue_add(&host->handle->events, ours, text);
     ls_event_loop_stop(host->handle->loop);
@@ -97,7 +101,8 @@ static void on_bundle(void *user, const ls_desync_file *file)
 {
     host_part *host = user;
     if (file->status == LS_OK) {
-        const lockstep_event event = {.kind = LOCKSTEP_BUNDLE, .slot = file->slot};
+        const lockstep_event event = {
+            .kind = LOCKSTEP_BUNDLE, .slot = file->slot, .tick = ls_match_tick(match_of(host))};
         lockstep_event_queue_add(&host->handle->events, event, file->path);
     }
 }
@@ -107,18 +112,17 @@ static void watch_admission(void *user, uint64_t now_ns)
     host_part *host = user;
     ls_admission_watch(&host->admission, ls_host_transport(ls_rooms_host(host->rooms)),
                        &host->console.log, now_ns);
-    lockstep_event_queue_flush(&host->handle->events);
+    lockstep_event_queue_flush(&host->handle->events, ls_match_tick(match_of(host)));
 }
 
 /* Bundles that are being written come before the end. */
 static void end_if_done(host_part *host)
 {
-    if (host->is_over || !ls_room_is_done(host->room)) {
+    if (host->handle->events.is_over || !ls_room_is_done(host->room)) {
         return;
     }
-    host->is_over = true;
     ls_rooms_finish_bundles(host->rooms);
-    lockstep_event_queue_flush(&host->handle->events);
+    lockstep_event_queue_flush(&host->handle->events, ls_match_tick(match_of(host)));
     const lockstep_event over = {.kind = LOCKSTEP_OVER,
                                  .status = host->is_saved ? LOCKSTEP_SAVED : LOCKSTEP_OK,
                                  .slot = LOCKSTEP_NO_SLOT,
@@ -130,11 +134,11 @@ static void end_if_done(host_part *host)
 int lockstep_host_frame(lockstep_self *handle, uint32_t wait_ms)
 {
     host_part *host = handle->part;
-    if (!host->is_over && !handle->has_thread) {
+    if (!handle->events.is_over && !handle->has_thread) {
         ls_event_loop_run_until(handle->loop, now_of(handle) + wait_ms * LS_NS_PER_MS);
     }
     end_if_done(host);
-    return host->is_over ? 0 : 1;
+    return handle->events.is_over ? 0 : 1;
 }
 
 /* ---- building it ---- */
@@ -253,9 +257,14 @@ void lockstep_host_close(lockstep_self *handle)
 
 /* ---- what callers ask for ---- */
 
-void lockstep_host_end(lockstep_self *handle, bool saves)
+ls_status lockstep_host_end(lockstep_self *handle, bool saves, ls_text *why)
 {
     host_part *host = handle->part;
+    const ls_hosting *hosting = &handle->settings.hosting;
+    if (saves && !hosting->journal_dir && !hosting->resume_path) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "a match is saved in its journal: set \"journal\" to a directory");
+    }
     if (saves) {
         host->is_saved = true;
         ls_match_suspend(match_of(host), "the host saves the match", now_of(handle));
@@ -263,6 +272,7 @@ void lockstep_host_end(lockstep_self *handle, bool saves)
     } else {
         ls_host_end_matches(ls_rooms_host(host->rooms));
     }
+    return LS_OK;
 }
 
 static ls_status touch(host_part *host, ls_status status)
@@ -299,8 +309,8 @@ void lockstep_host_info(lockstep_self *handle, lockstep_info *info)
     host_part *host = handle->part;
     const ls_match *match = match_of(host);
     const ls_match_config *config = ls_match_config_of(match);
-    info->is_over = host->is_over;
-    info->status = host->is_over && host->is_saved ? LOCKSTEP_SAVED : LOCKSTEP_OK;
+    info->is_over = handle->events.is_over;
+    info->status = handle->events.is_over && host->is_saved ? LOCKSTEP_SAVED : LOCKSTEP_OK;
     info->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
     info->players = config->sim.players;
     info->players_here = ls_match_players_here(match);
@@ -312,6 +322,11 @@ void lockstep_host_info(lockstep_self *handle, lockstep_info *info)
     info->sim = config->simulation->name;
     info->input_bytes = config->simulation->input_bytes_max;
     info->invite = host->invite;
+}
+
+uint64_t lockstep_host_hash(lockstep_self *handle)
+{
+    return ls_match_hash(match_of(handle->part));
 }
 
 ls_status lockstep_host_player(lockstep_self *handle, uint32_t slot, lockstep_player *player)

@@ -11,16 +11,18 @@
 #include <time.h>
 
 /* A thread's loop looks at least so often at what the caller did meanwhile. */
-#define ROUND_NS (20 * LS_NS_PER_MS)
+#define ROUND_MS 20u
 
 struct lockstep {
     struct lockstep *next; /* of the handles that are free */
     atomic_int kind;       /* lockstep_kind; 0: closed */
+    atomic_bool is_used;   /* by a call; with a thread of its own the monitor says so */
     ls_text error;
     lockstep_self self;
 
     /* A thread of its own works on the part while it has entered the monitor, and lets go of it
      * while its loop waits. Without one the monitor is nobody's. */
+    uint64_t added; /* events, as of the newest frame */
     ls_monitor *monitor;
     ls_thread thread;
     bool is_closing;
@@ -75,6 +77,10 @@ static void give_block(lockstep *block)
 
 /* ---- sentences ---- */
 
+/* The handle that was in use when this thread's newest call came: its own sentence is being
+ * written, perhaps, by the call that uses it. */
+static _Thread_local const lockstep *busy;
+
 static int fail(lockstep *handle, ls_status status, const ls_text *why)
 {
     ls_text_set(&handle->error, "%s",
@@ -98,6 +104,44 @@ static int kind_of(const lockstep *handle)
     return handle ? atomic_load(&((lockstep *)(uintptr_t)handle)->kind) : 0;
 }
 
+/* ---- one call at a time ---- */
+
+/* False: another call uses the handle, or has closed it. */
+static bool enter(lockstep *handle)
+{
+    if (handle->self.has_thread) {
+        ls_monitor_enter(handle->monitor);
+        return true;
+    }
+    busy = atomic_exchange(&handle->is_used, true) ? handle : NULL;
+    if (!busy && kind_of(handle) == 0) {
+        atomic_store(&handle->is_used, false);
+        return false;
+    }
+    return !busy;
+}
+
+static void leave(lockstep *handle)
+{
+    if (handle->self.has_thread) {
+        ls_monitor_leave(handle->monitor);
+    } else {
+        atomic_store(&handle->is_used, false);
+    }
+}
+
+/* A call that comes to nothing before it has entered. */
+static int refuse(lockstep *handle, const char *sentence)
+{
+    if (enter(handle)) {
+        fail_with(handle, LS_BAD_ARGUMENT, sentence);
+        leave(handle);
+    }
+    return LS_BAD_ARGUMENT;
+}
+
+/* ---- what a call needs ---- */
+
 /* Bits of the kinds that a call is for. */
 enum {
     CLIENT = 1 << LOCKSTEP_CLIENT,
@@ -113,13 +157,12 @@ static bool is_right(lockstep *handle, int kinds, bool is_started)
         return false;
     }
     if ((kinds >> kind & 1) == 0) {
-        fail_with(handle, LS_BAD_ARGUMENT, "this call is for another kind of handle");
+        refuse(handle, "this call is for another kind of handle");
         return false;
     }
     if (handle->self.is_started != is_started) {
-        fail_with(handle, LS_BAD_ARGUMENT,
-                  is_started ? "this call comes behind lockstep_start"
-                             : "this call comes before lockstep_start");
+        refuse(handle, is_started ? "this call comes behind lockstep_start"
+                                  : "this call comes before lockstep_start");
         return false;
     }
     return true;
@@ -127,8 +170,9 @@ static bool is_right(lockstep *handle, int kinds, bool is_started)
 
 static int fail_null(lockstep *handle, const char *what)
 {
-    ls_text_set(&handle->error, "%s is NULL", what);
-    return LS_BAD_ARGUMENT;
+    ls_text why = {{0}};
+    ls_text_set(&why, "%s is NULL", what);
+    return refuse(handle, why.bytes);
 }
 
 /* A caller's struct whose size was not set. */
@@ -137,8 +181,9 @@ static bool is_size(lockstep *handle, size_t size, size_t least, const char *wha
     if (size >= least) {
         return true;
     }
-    ls_text_set(&handle->error, "%s.size is not set to sizeof(%s)", what, what);
-    return false;
+    ls_text why = {{0}};
+    ls_text_set(&why, "%s.size is not set to sizeof(%s)", what, what);
+    return refuse(handle, why.bytes) == LS_OK;
 }
 
 static void fill(void *to, size_t to_size, const void *from, size_t from_size)
@@ -170,24 +215,11 @@ const char *lockstep_error(const lockstep *handle)
 {
     return !handle ? "the handle is NULL: there was no such kind or game, or no memory"
            : kind_of(handle) == 0 ? "the handle was closed"
-                                  : handle->error.bytes;
+           : handle == busy ? "this handle is used by two threads at once, or by a step of its own"
+                            : handle->error.bytes;
 }
 
 /* ---- a thread of its own ---- */
-
-static void enter(lockstep *handle)
-{
-    if (handle->self.has_thread) {
-        ls_monitor_enter(handle->monitor);
-    }
-}
-
-static void leave(lockstep *handle)
-{
-    if (handle->self.has_thread) {
-        ls_monitor_leave(handle->monitor);
-    }
-}
 
 static void on_wait(void *user, uint64_t now_ns)
 {
@@ -207,7 +239,7 @@ static void run(void *user)
     ls_monitor_enter(handle->monitor);
     while (!handle->is_closing) {
         ls_event_loop_run_until(handle->self.loop,
-                                ls_event_loop_now_ns(handle->self.loop) + ROUND_NS);
+                                ls_event_loop_now_ns(handle->self.loop) + ROUND_MS * LS_NS_PER_MS);
     }
     ls_monitor_leave(handle->monitor);
 }
@@ -282,34 +314,16 @@ int lockstep_set(lockstep *handle, const char *name, const char *value)
         return fail_null(handle, name ? "value" : "name");
     }
     if (handle->self.has_game && strcmp(name, "sim") == 0) {
-        return fail_with(handle, LS_BAD_ARGUMENT,
-                         "\"sim\" is for a handle without a game of the caller's own");
+        return refuse(handle, "\"sim\" is for a handle without a game of the caller's own");
+    }
+    if (!enter(handle)) {
+        return LS_BAD_ARGUMENT;
     }
     ls_status status =
         lockstep_settings_set(&handle->self.settings, kind_of(handle), name, value, &why);
-    return result_of(handle, status, &why);
-}
-
-int lockstep_setting(int kind, uint32_t number, const char **name, const char **takes,
-                     const char **help)
-{
-    if (kind < LOCKSTEP_CLIENT || kind > LOCKSTEP_SIM) {
-        return LS_BAD_ARGUMENT;
-    }
-    const ls_setting_row *row = lockstep_settings_row(kind, number);
-    if (!row) {
-        return LS_NOT_FOUND;
-    }
-    if (name) {
-        *name = row->flag;
-    }
-    if (takes) {
-        *takes = row->argument ? row->argument : "on|off";
-    }
-    if (help) {
-        *help = row->help ? row->help : "";
-    }
-    return LOCKSTEP_OK;
+    int result = result_of(handle, status, &why);
+    leave(handle);
+    return result;
 }
 
 static void close_part(lockstep *handle)
@@ -345,10 +359,14 @@ void lockstep_close(lockstep *handle)
     if (handle->monitor) {
         stop_thread(handle);
     }
+    while (atomic_exchange(&handle->is_used, true)) {
+        sleep_ms(1); /* until another thread's call has returned */
+    }
     close_part(handle);
     lockstep_event_queue_close(&handle->self.events);
     lockstep_settings_deinit(&handle->self.settings);
     atomic_store(&handle->kind, 0);
+    atomic_store(&handle->is_used, false);
     give_block(handle);
 }
 
@@ -357,7 +375,7 @@ void lockstep_close(lockstep *handle)
 int lockstep_start(lockstep *handle)
 {
     ls_text why = {{0}};
-    if (!is_right(handle, CLIENT | HOST | SIM, false)) {
+    if (!is_right(handle, CLIENT | HOST | SIM, false) || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
     int kind = kind_of(handle);
@@ -370,10 +388,31 @@ int lockstep_start(lockstep *handle)
         close_part(handle);
         ls_monitor_destroy(handle->monitor);
         handle->monitor = NULL;
-        return fail(handle, status, &why);
     }
-    handle->self.is_started = true;
-    return LOCKSTEP_OK;
+    handle->self.is_started = status == LS_OK;
+    int result = result_of(handle, status, &why);
+    atomic_store(&handle->is_used, false); /* the monitor comes in its place from here on */
+    return result;
+}
+
+/* Shows and steps what is due after up to time_ms. */
+static int work(lockstep *handle, uint32_t time_ms, bool *has_event)
+{
+    ls_text why = {{0}};
+    if (handle->self.has_thread && time_ms > 0) {
+        sleep_ms(time_ms);
+    }
+    if (!enter(handle)) {
+        return LS_BAD_ARGUMENT;
+    }
+    int result = kind_of(handle) == LOCKSTEP_CLIENT
+                     ? lockstep_client_frame(&handle->self, time_ms, &why)
+                     : lockstep_host_frame(&handle->self, time_ms);
+    *has_event = handle->self.events.added != handle->added;
+    handle->added = handle->self.events.added;
+    result = result < 0 ? fail(handle, (ls_status)result, &why) : result;
+    leave(handle);
+    return result;
 }
 
 int lockstep_frame(lockstep *handle, uint32_t wait_ms)
@@ -381,31 +420,32 @@ int lockstep_frame(lockstep *handle, uint32_t wait_ms)
     if (!is_right(handle, CLIENT | HOST, true)) {
         return LS_BAD_ARGUMENT;
     }
-    if (handle->self.has_thread && wait_ms > 0) {
-        sleep_ms(wait_ms);
-    }
-    ls_text why = {{0}};
-    enter(handle);
-    int result = kind_of(handle) == LOCKSTEP_CLIENT
-                     ? lockstep_client_frame(&handle->self, wait_ms, &why)
-                     : lockstep_host_frame(&handle->self, wait_ms);
-    leave(handle);
-    return result < 0 ? fail(handle, (ls_status)result, &why) : result;
+    bool has_event = false;
+    int result = 1;
+    uint32_t time_ms = 0;
+    do {
+        time_ms = LS_MIN(wait_ms, ROUND_MS);
+        wait_ms -= time_ms;
+        result = work(handle, time_ms, &has_event);
+    } while (result > 0 && wait_ms > 0 && !has_event);
+    return result;
 }
 
 int lockstep_end(lockstep *handle, int saves)
 {
-    if (!is_right(handle, CLIENT | HOST, true)) {
+    if (!is_right(handle, CLIENT | HOST, true) || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
-    enter(handle);
+    ls_text why = {{0}};
+    ls_status status = LS_OK;
     if (kind_of(handle) == LOCKSTEP_CLIENT) {
         lockstep_client_leave(&handle->self);
     } else {
-        lockstep_host_end(&handle->self, saves != 0);
+        status = lockstep_host_end(&handle->self, saves != 0, &why);
     }
+    int result = result_of(handle, status, &why);
     leave(handle);
-    return LOCKSTEP_OK;
+    return result;
 }
 
 /* ---- what happens ---- */
@@ -418,11 +458,10 @@ int lockstep_poll(lockstep *handle, lockstep_event *event)
     if (!event) {
         return fail_null(handle, "event");
     }
-    if (!is_size(handle, event->size, EVENT_BYTES_MIN, "lockstep_event")) {
+    if (!is_size(handle, event->size, EVENT_BYTES_MIN, "lockstep_event") || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
     lockstep_event taken;
-    enter(handle);
     bool is_taken = lockstep_event_queue_take(&handle->self.events, &taken);
     leave(handle);
     if (is_taken) {
@@ -439,11 +478,10 @@ int lockstep_get_info(lockstep *handle, lockstep_info *info)
     if (!info) {
         return fail_null(handle, "info");
     }
-    if (!is_size(handle, info->size, INFO_BYTES_MIN, "lockstep_info")) {
+    if (!is_size(handle, info->size, INFO_BYTES_MIN, "lockstep_info") || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
     lockstep_info now = {.slot = LOCKSTEP_NO_SLOT, .sim = "", .invite = ""};
-    enter(handle);
     if (kind_of(handle) == LOCKSTEP_CLIENT) {
         lockstep_client_info(&handle->self, &now);
     } else if (kind_of(handle) == LOCKSTEP_HOST) {
@@ -464,20 +502,20 @@ int lockstep_get_player(lockstep *handle, uint32_t slot, lockstep_player *player
     if (!player) {
         return fail_null(handle, "player");
     }
-    if (!is_size(handle, player->size, PLAYER_BYTES_MIN, "lockstep_player")) {
+    if (!is_size(handle, player->size, PLAYER_BYTES_MIN, "lockstep_player") || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
     lockstep_player now = {.name = ""};
-    enter(handle);
     ls_status status = kind_of(handle) == LOCKSTEP_CLIENT
                            ? lockstep_client_player(&handle->self, slot, &now)
                            : lockstep_host_player(&handle->self, slot, &now);
-    leave(handle);
-    if (status != LS_OK) {
-        return fail_with(handle, status, "there is no such slot, or not yet");
+    if (status == LS_OK) {
+        fill(player, player->size, &now, sizeof now);
+    } else {
+        fail_with(handle, status, "there is no such slot, or not yet");
     }
-    fill(player, player->size, &now, sizeof now);
-    return LOCKSTEP_OK;
+    leave(handle);
+    return status;
 }
 
 int lockstep_say(lockstep *handle, const char *text)
@@ -488,11 +526,14 @@ int lockstep_say(lockstep *handle, const char *text)
     if (!text) {
         return fail_null(handle, "text");
     }
-    enter(handle);
+    if (!enter(handle)) {
+        return LS_BAD_ARGUMENT;
+    }
     ls_status status = kind_of(handle) == LOCKSTEP_CLIENT ? lockstep_client_say(&handle->self, text)
                                                           : lockstep_host_say(&handle->self, text);
+    int result = result_of(handle, status, NULL);
     leave(handle);
-    return result_of(handle, status, NULL);
+    return result;
 }
 
 /* ---- client and host ---- */
@@ -506,10 +547,13 @@ int lockstep_input(lockstep *client, const void *bytes, uint32_t size, int once)
     if (!bytes && size > 0) {
         return fail_null(client, "bytes");
     }
-    enter(client);
+    if (!enter(client)) {
+        return LS_BAD_ARGUMENT;
+    }
     ls_status status = lockstep_client_input(&client->self, bytes, size, once != 0, &why);
+    int result = result_of(client, status, &why);
     leave(client);
-    return result_of(client, status, &why);
+    return result;
 }
 
 int lockstep_draw(lockstep *client, lockstep_shape *shapes, size_t shape_bytes, uint32_t capacity)
@@ -521,36 +565,41 @@ int lockstep_draw(lockstep *client, lockstep_shape *shapes, size_t shape_bytes, 
         return fail_null(client, "shapes");
     }
     if (shape_bytes != sizeof(lockstep_shape)) {
-        return fail_with(client, LS_BAD_ARGUMENT,
-                         "shape_bytes is not sizeof(lockstep_shape) of this library");
+        return refuse(client, "shape_bytes is not sizeof(lockstep_shape) of this library");
     }
-    enter(client);
+    if (!enter(client)) {
+        return LS_BAD_ARGUMENT;
+    }
     int count = lockstep_client_draw(&client->self, shapes, capacity);
+    count = count < 0 ? fail(client, (ls_status)count, NULL) : count;
     leave(client);
-    return count < 0 ? fail(client, (ls_status)count, NULL) : count;
+    return count;
 }
 
 int lockstep_kick(lockstep *host, uint32_t slot, const char *why)
 {
-    if (!is_right(host, HOST, true)) {
+    if (!is_right(host, HOST, true) || !enter(host)) {
         return LS_BAD_ARGUMENT;
     }
-    enter(host);
     ls_status status = lockstep_host_kick(&host->self, slot, why ? why : "");
+    if (status != LS_OK) {
+        fail_with(host, status, "no player sits on this slot");
+    }
     leave(host);
-    return status == LS_OK ? LOCKSTEP_OK : fail_with(host, status, "no player sits on this slot");
+    return status;
 }
 
 int lockstep_pause(lockstep *host, int is_paused, const char *why)
 {
-    if (!is_right(host, HOST, true)) {
+    if (!is_right(host, HOST, true) || !enter(host)) {
         return LS_BAD_ARGUMENT;
     }
-    enter(host);
     ls_status status = lockstep_host_pause(&host->self, is_paused != 0, why ? why : "");
+    if (status != LS_OK) {
+        fail_with(host, status, "the match does not run, or is so already");
+    }
     leave(host);
-    return status == LS_OK ? LOCKSTEP_OK
-                           : fail_with(host, status, "the match does not run, or is so already");
+    return status;
 }
 
 /* ---- states ---- */
@@ -582,22 +631,21 @@ int lockstep_get_view(lockstep *handle, lockstep_view *view)
     if (!view) {
         return fail_null(handle, "view");
     }
-    if (!is_size(handle, view->size, VIEW_BYTES_MIN, "lockstep_view")) {
+    if (!is_size(handle, view->size, VIEW_BYTES_MIN, "lockstep_view") || !enter(handle)) {
         return LS_BAD_ARGUMENT;
     }
     lockstep_view now = {.size = sizeof now};
-    enter(handle);
     ls_status status = kind_of(handle) == LOCKSTEP_CLIENT
                            ? lockstep_client_view(&handle->self, &now)
                            : sim_view(handle, &now);
-    leave(handle);
-    if (status != LS_OK) {
-        return fail_with(handle, status,
-                         status == LS_NOT_FOUND ? "there is no state yet"
-                                                : "this engine hides its state");
+    if (status == LS_OK) {
+        fill(view, view->size, &now, sizeof now);
+    } else {
+        fail_with(handle, status,
+                  status == LS_NOT_FOUND ? "there is no state yet" : "this engine hides its state");
     }
-    fill(view, view->size, &now, sizeof now);
-    return LOCKSTEP_OK;
+    leave(handle);
+    return status;
 }
 
 static const ls_field *find_field(const ls_schema *schema, const char *path, uint32_t number)
@@ -619,33 +667,41 @@ int lockstep_find_field(lockstep *handle, const char *path, uint32_t number, loc
     if (!field) {
         return fail_null(handle, "field");
     }
-    enter(handle);
+    if (!enter(handle)) {
+        return LS_BAD_ARGUMENT;
+    }
     ls_sim_instance *instance = instance_of(handle);
     const ls_field *found =
         instance ? find_field(ls_sim_instance_schema(instance), path, number) : NULL;
-    leave(handle);
-    if (!found) {
-        return fail_with(handle, LS_NOT_FOUND,
-                         instance ? "there is no such field" : "there is no state yet");
+    if (found) {
+        *field = (lockstep_field){.path = found->path,
+                                  .unit = found->unit,
+                                  .type = (uint32_t)found->type,
+                                  .length = found->length,
+                                  .count = found->count,
+                                  .offset = found->offset,
+                                  .stride = found->count > 1 ? found->stride : 0};
+    } else {
+        fail_with(handle, LS_NOT_FOUND,
+                  instance ? "there is no such field" : "there is no state yet");
     }
-    *field = (lockstep_field){.path = found->path,
-                              .unit = found->unit,
-                              .type = (uint32_t)found->type,
-                              .length = found->length,
-                              .count = found->count,
-                              .offset = found->offset,
-                              .stride = found->count > 1 ? found->stride : 0};
-    return LOCKSTEP_OK;
+    leave(handle);
+    return found ? LOCKSTEP_OK : LOCKSTEP_NOT_FOUND;
 }
 
 uint64_t lockstep_hash(lockstep *handle)
 {
-    if (!is_right(handle, CLIENT | SIM, true)) {
+    if (!is_right(handle, CLIENT | HOST | SIM, true) || !enter(handle)) {
         return 0;
     }
-    enter(handle);
-    ls_sim_instance *instance = instance_of(handle);
-    uint64_t hash = instance ? ls_sim_instance_hash(instance) : 0;
+    bool is_host = kind_of(handle) == LOCKSTEP_HOST;
+    ls_sim_instance *instance = is_host ? NULL : instance_of(handle);
+    uint64_t hash = is_host    ? lockstep_host_hash(&handle->self)
+                    : instance ? ls_sim_instance_hash(instance)
+                               : 0;
+    if (!is_host && !instance) {
+        fail_with(handle, LS_NOT_FOUND, "there is no state yet");
+    }
     leave(handle);
     return hash;
 }
@@ -667,8 +723,7 @@ static int check_steps(lockstep *const *sims, size_t count, const void *inputs,
         }
         for (uint32_t slot = 0; sizes && slot < slots; slot++) {
             if (sizes[slot] > bytes / slots) {
-                return fail_with(sims[i], LS_BAD_ARGUMENT,
-                                 "a size is larger than this game's inputs are");
+                return refuse(sims[i], "a size is larger than this game's inputs are");
             }
         }
         sizes = sizes ? sizes + slots : NULL;
@@ -676,33 +731,47 @@ static int check_steps(lockstep *const *sims, size_t count, const void *inputs,
     return LOCKSTEP_OK;
 }
 
+/* How many of the first ones are this call's now. */
+static size_t enter_all(lockstep *const *sims, size_t count)
+{
+    size_t entered = 0;
+    while (entered < count && enter(sims[entered])) {
+        entered++;
+    }
+    return entered;
+}
+
 int lockstep_step(lockstep *const *sims, size_t count, const void *inputs, const uint32_t *sizes)
 {
     int status = sims || count == 0 ? check_steps(sims, count, inputs, sizes) : LS_BAD_ARGUMENT;
     const uint8_t *bytes = inputs;
-    for (size_t i = 0; status == LOCKSTEP_OK && i < count; i++) {
+    size_t entered = status == LOCKSTEP_OK ? enter_all(sims, count) : 0;
+    for (size_t i = 0; entered == count && i < count; i++) {
         lockstep_sim_step(&sims[i]->self, bytes, sizes);
         bytes = bytes ? bytes + lockstep_sim_input_bytes(&sims[i]->self) : NULL;
         sizes = sizes ? sizes + lockstep_sim_slots(&sims[i]->self) : NULL;
     }
-    return status;
+    for (size_t i = 0; i < entered; i++) {
+        leave(sims[i]);
+    }
+    return entered == count ? status : LS_BAD_ARGUMENT;
 }
 
 int64_t lockstep_save(lockstep *sim, void *bytes, size_t capacity)
 {
-    if (!is_right(sim, SIM, true)) {
+    if (!is_right(sim, SIM, true) || !enter(sim)) {
         return LS_BAD_ARGUMENT;
     }
     ls_sim_instance *instance = lockstep_sim_instance(&sim->self);
     size_t size = ls_sim_instance_save_bytes(instance);
+    ls_status status = size == 0 ? LS_UNSUPPORTED : LS_OK;
     if (size == 0) {
-        return fail_with(sim, LS_UNSUPPORTED, "this engine cannot save its state");
+        fail_with(sim, status, "this engine cannot save its state");
+    } else if (bytes && capacity >= size) {
+        status = (ls_status)result_of(sim, ls_sim_instance_save(instance, bytes), NULL);
     }
-    if (!bytes || capacity < size) {
-        return (int64_t)size;
-    }
-    ls_status status = ls_sim_instance_save(instance, bytes);
-    return status == LS_OK ? (int64_t)size : fail(sim, status, NULL);
+    leave(sim);
+    return status == LS_OK ? (int64_t)size : status;
 }
 
 int lockstep_load(lockstep *sim, const void *bytes, size_t size, uint32_t tick)
@@ -713,9 +782,15 @@ int lockstep_load(lockstep *sim, const void *bytes, size_t size, uint32_t tick)
     if (!bytes && size > 0) {
         return fail_null(sim, "bytes");
     }
+    if (!enter(sim)) {
+        return LS_BAD_ARGUMENT;
+    }
     ls_sim_instance *instance = lockstep_sim_instance(&sim->self);
     ls_status status = bytes ? ls_sim_instance_load(instance, bytes, size, tick)
                              : ls_sim_instance_restart(instance);
-    return status == LS_OK ? LOCKSTEP_OK
-                           : fail_with(sim, status, "this is no save of this simulation");
+    if (status != LS_OK) {
+        fail_with(sim, status, "this is no save of this simulation");
+    }
+    leave(sim);
+    return status;
 }

@@ -7,11 +7,12 @@
  *
  *     lockstep *client = lockstep_create(LOCKSTEP_CLIENT, NULL);
  *     lockstep_set(client, "server", "lockstep:...");    by name, as the programs' flags
- *     lockstep_start(client);
- *     while (lockstep_frame(client, 16) > 0) {           works for up to 16 ms
+ *     int more = lockstep_start(client) + 1;
+ *     while (more > 0) {
+ *         more = lockstep_frame(client, 16);             works for up to 16 ms
  *         lockstep_input(client, keys, sizeof keys, 0);
- *         while (lockstep_poll(client, &event) > 0) ...
  *         lockstep_get_view(client, &view);              two states and how far between them
+ *         while (lockstep_poll(client, &event) > 0) ...  also behind the last frame
  *     }
  *     lockstep_close(client);
  *
@@ -19,9 +20,9 @@
  * between machines come with it. Every function that returns an int gives 0 or more when it went
  * well, and a negative lockstep_status otherwise; lockstep_error has the sentence for a person.
  *
- * Threads: one handle is used by one thread at a time, several handles by several threads at once.
- * The library starts no thread of its own for a handle unless it is set to ("thread", "on").
- * Nothing is written to standard output or standard error. */
+ * Threads: one handle is used by one thread at a time (a second one gets BAD_ARGUMENT), several
+ * handles by several threads at once. The library starts no thread of its own for a handle unless
+ * it is set to ("thread", "on"). Nothing is written to standard output or standard error. */
 #ifndef LOCKSTEP_TOOLS_LIBLOCKSTEP_LOCKSTEP_H
 #define LOCKSTEP_TOOLS_LIBLOCKSTEP_LOCKSTEP_H
 
@@ -32,25 +33,20 @@
 extern "C" {
 #endif
 
-#if defined(LOCKSTEP_STATIC)
-#define LOCKSTEP_API
-#elif defined(_WIN32) && defined(LOCKSTEP_BUILDS_LIBRARY)
-#define LOCKSTEP_API __declspec(dllexport)
-#elif defined(_WIN32)
-#define LOCKSTEP_API __declspec(dllimport)
-#elif defined(__GNUC__)
-#define LOCKSTEP_API __attribute__((visibility("default")))
-#else
-#define LOCKSTEP_API
-#endif
 #if defined(_WIN32)
 #define LOCKSTEP_EXPORT __declspec(dllexport)
 #else
-#define LOCKSTEP_EXPORT LOCKSTEP_API
+#define LOCKSTEP_EXPORT __attribute__((visibility("default")))
+#endif
+#if defined(LOCKSTEP_STATIC) /* for a program that links liblockstep.a */
+#define LOCKSTEP_API
+#elif defined(_WIN32) && !defined(LOCKSTEP_BUILDS_LIBRARY)
+#define LOCKSTEP_API __declspec(dllimport)
+#else
+#define LOCKSTEP_API LOCKSTEP_EXPORT
 #endif
 
-/* The version that this header is of; lockstep_version tells the library's. A program runs with
- * every library of the same first number that is not older. */
+/* Of this header. A program runs with every library of the same first number that is not older. */
 #define LOCKSTEP_VERSION "0.1.0"
 
 #define LOCKSTEP_PLAYERS_MAX 128      /* seats of a match, from slot 0 on */
@@ -70,7 +66,7 @@ typedef enum lockstep_status {
     LOCKSTEP_OK = 0,
     LOCKSTEP_NO_MEMORY = -1,
     LOCKSTEP_IO = -2,
-    LOCKSTEP_BAD_ARGUMENT = -3, /* also: NULL, a closed handle, the wrong kind, the wrong moment */
+    LOCKSTEP_BAD_ARGUMENT = -3, /* also: NULL, closed, the wrong kind, moment or thread */
     LOCKSTEP_MALFORMED = -4,
     LOCKSTEP_FULL = -5,
     LOCKSTEP_NOT_FOUND = -6,
@@ -121,6 +117,21 @@ typedef struct lockstep_field {
     size_t stride;    /* bytes from one item to the next; of one item alone 0 */
 } lockstep_field;
 
+/* A row: a member that is a number or an array of numbers; rows of an array of structs: a member of
+ * each, as LOCKSTEP_FIELDS(state, ships, speed, "m/s", LOCKSTEP_I32). */
+#define LOCKSTEP_FIELD(state, member, unit, type)                                                  \
+    {                                                                                              \
+#member, unit, type, LOCKSTEP_LENGTH(state, member, type), 1, offsetof(state, member), 0   \
+    }
+#define LOCKSTEP_FIELDS(state, items, member, unit, type)                                          \
+    {                                                                                              \
+#items "." #member, unit, type, LOCKSTEP_LENGTH(state, items[0].member, type),             \
+            sizeof(((state *)0)->items) / sizeof(((state *)0)->items[0]),                          \
+            offsetof(state, items[0].member), sizeof(((state *)0)->items[0])                       \
+    }
+#define LOCKSTEP_LENGTH(state, member, type) /* a digit for the bytes of each type */              \
+    (uint32_t)(sizeof(((state *)0)->member) / (0x8448842184211u >> 4 * (type)&15))
+
 /* Fixed for a whole match, and equal on all its machines. */
 typedef struct lockstep_setup {
     size_t size;
@@ -131,7 +142,6 @@ typedef struct lockstep_setup {
 
 #define LOCKSTEP_JOINED 1u /* the player's first tick */
 #define LOCKSTEP_LEFT 2u   /* the first tick without this player */
-
 /* One player's part of a tick. The bytes come from another machine: any content and size must be
  * safe, and what makes no sense is ignored. */
 typedef struct lockstep_slot {
@@ -153,9 +163,8 @@ typedef struct lockstep_inputs {
 
 /* A game is a state without pointers and a step that depends on the state and the inputs alone: no
  * clock, file, address, thread, random number that is not in the state, or float that another
- * compiler rounds differently. Any number of states may be stepped at once, by any threads.
- * A shared object that exports `LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void)` is a
- * plug-in: programs play it by its file, and lockstep-synctest tests it. */
+ * compiler rounds differently. Any number of states may be stepped at once. A shared object with
+ * `LOCKSTEP_EXPORT const lockstep_game *lockstep_plugin(void)` is a plug-in, played by its file. */
 typedef struct lockstep_game {
     size_t size;      /* sizeof(lockstep_game); members beyond it are absent (zero) */
     const char *name; /* 1 to 63 of a-z 0-9 - _ */
@@ -171,34 +180,30 @@ typedef struct lockstep_game {
     void (*step)(void *user, void *state, const lockstep_inputs *inputs);
     void *user; /* handed to both */
     /* Two masks of input_bytes each, or NULL: what the bits of an input that is late mean. A host
-     * closes a tick with the player's input of the tick before (unless "late" is "wait"). There an
-     * edge (a jump, an order: it acts whenever it is set) is left out and sent again, so that a tap
-     * is one move; a button is still down, and one that was missed altogether is sent again for a
-     * tick. A bit of no mask, as of a stick or a number, stays as it was. */
+     * closes a tick with the player's input of the tick before (unless "late" is "wait"), but for
+     * edges (a jump, an order), which are left out and sent again, so that a tap is one move. A
+     * button that was missed altogether is sent again for a tick. */
     const uint8_t *edges;
     const uint8_t *buttons;
     /* 1: its step names all that it writes (lockstep_inputs.wrote), and a host with "trust-writes"
-     * on hashes only that, and all bytes once a second. For states of MiB of which little changes.
+     * on hashes only that, and all bytes once a second. For large states of which little changes.
      */
     uint32_t names_writes;
 } lockstep_game;
 
 /* ---- every handle ---- */
 
-LOCKSTEP_API const char *lockstep_version(void); /* "0.1.0" */
-
-/* "MATCH_FULL"; "UNKNOWN" for a number that is no status. */
-LOCKSTEP_API const char *lockstep_status_name(int status);
+LOCKSTEP_API const char *lockstep_version(void);           /* "0.1.0" */
+LOCKSTEP_API const char *lockstep_status_name(int status); /* "MATCH_FULL"; else "UNKNOWN" */
 
 /* `game` is copied; what it points to stays until close. NULL: lockstep_set(handle, "sim", ...)
- * names a built-in (arena, rope, spring, tumble, units) or the file of a plug-in; a client that
- * names none plays the built-in that its host plays. NULL is returned for a kind that there is not,
- * a game whose size is no game's, and where memory is out. */
+ * names a built-in (arena, rope, spring, tumble, units) or a plug-in's file; a client without one
+ * plays the built-in of its host. Gives NULL for no such kind, no such size, no memory. */
 LOCKSTEP_API lockstep *lockstep_create(int kind, const lockstep_game *game);
 
 /* Before start: a setting by the name of its flag, without the dashes, and its value as on the
- * command line ("on" for a flag without a value). lockstep_setting lists them. BAD_ARGUMENT and
- * NOT_FOUND name the setting and what it takes. "param" is given as "name=value", many times.
+ * command line ("on" for a flag without a value). lockstep_setting lists them. "param" is given as
+ * "name=value", many times.
  *   client: server (an invite or HOST[:PORT]), token (a file), name, predict, spectate, reconnect,
  *           connect-wait, seat-file, insecure, ticks, thread, ...
  *   host:   players, port (0: chosen by the system), bind, tick-rate, seed, ticks, late, journal,
@@ -211,26 +216,23 @@ LOCKSTEP_API int lockstep_set(lockstep *handle, const char *name, const char *va
 LOCKSTEP_API int lockstep_setting(int kind, uint32_t number, const char **name, const char **takes,
                                   const char **help);
 
-/* Loads the game; the host listens, the client begins to connect, and neither waits for anybody.
- * A handle that failed to start can be set otherwise and started again. */
+/* The host listens, the client begins to connect, and neither waits. May be tried again. */
 LOCKSTEP_API int lockstep_start(lockstep *handle);
 
-/* Client, host: works for up to wait_ms and returns; the client then makes one frame for the
- * picture that follows. With 0 it does what is due and returns at once. Returns early once there is
- * an event and the handle is a host's. With a thread of its own it only waits, and shows what that
- * thread has done. 1: there is more to play, 0: it is over, negative: why it ended early. */
+/* Client, host: works for up to wait_ms and returns, earlier once there is a new event (OVER is
+ * one); the client then makes one frame for the picture that follows. With 0 it does what is due
+ * and returns at once. With a thread of its own it only waits, and shows what that thread has done.
+ * 1: there is more to play, 0: it is over, negative: why it ended early; poll after all three. */
 LOCKSTEP_API int lockstep_frame(lockstep *handle, uint32_t wait_ms);
 
 /* Client: leaves. Host: ends the match at its newest tick; with `saves` so that "resume" goes on
- * with its journal another time. Frames go on until everybody knows. */
+ * with its journal (BAD_ARGUMENT: it has none). Frames go on until everybody knows. */
 LOCKSTEP_API int lockstep_end(lockstep *handle, int saves);
 
-/* Ends at once what has not ended, and forgets the handle, which is of no use from then on: calls
- * with it give BAD_ARGUMENT until the memory serves another one. NULL is allowed. */
+/* Ends at once what has not ended, and forgets the handle. NULL is allowed. */
 LOCKSTEP_API void lockstep_close(lockstep *handle);
 
-/* Why the newest call on this handle that failed did; "" when none has. Stays until the next one
- * that fails. */
+/* Why the newest call that failed on this handle did, until another one fails; "": none has. */
 LOCKSTEP_API const char *lockstep_error(const lockstep *handle);
 
 /* ---- what happens ---- */
@@ -270,8 +272,8 @@ typedef struct lockstep_event {
     const char *text;
 } lockstep_event;
 
-/* The oldest event that was not polled: 1, or 0 when there is none. 1,024 wait; the newest are left
- * out beyond that, but for OVER. */
+/* The oldest event that was not polled: 1, or 0: none. 1,024 wait, and OVER; others are left out.
+ */
 LOCKSTEP_API int lockstep_poll(lockstep *handle, lockstep_event *event);
 
 typedef struct lockstep_info {
@@ -299,7 +301,6 @@ typedef struct lockstep_info {
     const char *invite; /* host: one line that a player gives to "server"; else "" */
 } lockstep_info;
 
-/* Of a simulation by itself: players, tick, tick_rate_hz, input_bytes, sim. */
 LOCKSTEP_API int lockstep_get_info(lockstep *handle, lockstep_info *info);
 
 typedef struct lockstep_player {
@@ -316,8 +317,7 @@ typedef struct lockstep_player {
 /* NOT_FOUND: there is no such slot, or not yet. */
 LOCKSTEP_API int lockstep_get_player(lockstep *handle, uint32_t slot, lockstep_player *player);
 
-/* Says something to everybody in the match. */
-LOCKSTEP_API int lockstep_say(lockstep *handle, const char *text);
+LOCKSTEP_API int lockstep_say(lockstep *handle, const char *text); /* to everybody in the match */
 
 /* ---- client, and the simulation alone: states ---- */
 
@@ -330,8 +330,7 @@ typedef struct lockstep_view {
     double alpha;  /* 0: draw `previous`, 1: draw `state`; between: blend them */
 } lockstep_view;
 
-/* Borrowed until the next call of frame, step, load or close. NOT_FOUND: there is no state yet;
- * UNSUPPORTED: of an engine that hides its state. */
+/* Until the next frame, step, load or close. NOT_FOUND: none yet; UNSUPPORTED: it is hidden. */
 LOCKSTEP_API int lockstep_get_view(lockstep *handle, lockstep_view *view);
 
 /* A field of the state, by its path, or with path NULL by its number from 0 on: where it lies. */
@@ -359,24 +358,21 @@ typedef struct lockstep_shape {
     char text[64];
 } lockstep_shape;
 
-/* Client: the picture of this frame, blended, as the game itself draws it: writes up to `capacity`
- * shapes of shape_bytes = sizeof(lockstep_shape) each, and returns how many. A game of the caller's
- * own has none. */
+/* Client: the picture of this frame, as the game itself draws it (one of the caller's own does
+ * not): up to `capacity` shapes of shape_bytes = sizeof(lockstep_shape). Returns how many. */
 LOCKSTEP_API int lockstep_draw(lockstep *client, lockstep_shape *shapes, size_t shape_bytes,
                                uint32_t capacity);
 
-/* ---- client ---- */
+/* ---- client, and host ---- */
 
-/* This player's input from now on, until the next call (`once` 0); or for one tick, in the order of
- * these calls, behind which the other goes on (`once` 1: an order, a jump). FULL: 64 wait. */
+/* Client: this player's input from now on (`once` 0); or for one tick, in the order of these calls,
+ * behind which the other goes on (`once` 1: an order, a jump). FULL: 64 wait. */
 LOCKSTEP_API int lockstep_input(lockstep *client, const void *bytes, uint32_t size, int once);
 
-/* ---- host ---- */
-
-/* Sends a player away, with a sentence that it reads. NOT_FOUND: no player sits there. */
+/* Host: sends a player away, with a sentence that it reads. NOT_FOUND: no player sits there. */
 LOCKSTEP_API int lockstep_kick(lockstep *host, uint32_t slot, const char *why);
 
-/* Halts a match that runs (1), or lets it go on (0), with a sentence that all read. */
+/* Host: halts a match that runs (1), or lets it go on (0), with a sentence that all read. */
 LOCKSTEP_API int lockstep_pause(lockstep *host, int is_paused, const char *why);
 
 /* ---- the simulation alone ---- */
@@ -387,16 +383,13 @@ LOCKSTEP_API int lockstep_pause(lockstep *host, int is_paused, const char *why);
 LOCKSTEP_API int lockstep_step(lockstep *const *sims, size_t count, const void *inputs,
                                const uint32_t *sizes);
 
-/* Copies the state, equal on every kind of machine, and returns the bytes that it takes, whether
- * they fitted into `capacity` or not (0 with NULL: to ask). */
+/* Copies the state, equal on every kind of machine, if it fits; returns the bytes that it takes. */
 LOCKSTEP_API int64_t lockstep_save(lockstep *sim, void *bytes, size_t capacity);
 
-/* Puts a saved state in the place of this one; `tick` is what its number is from now on. With NULL
- * and 0: state 0 as it was at the start. MALFORMED changes nothing. */
+/* Goes on from a saved state, as from `tick`; NULL and 0: from the start. MALFORMED: no change. */
 LOCKSTEP_API int lockstep_load(lockstep *sim, const void *bytes, size_t size, uint32_t tick);
 
-/* The hash by which machines compare this state. Client: of its newest confirmed one. 0 on misuse.
- */
+/* The hash by which machines compare state lockstep_info.tick. 0: lockstep_error says why. */
 LOCKSTEP_API uint64_t lockstep_hash(lockstep *handle);
 
 #ifdef __cplusplus

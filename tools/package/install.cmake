@@ -67,8 +67,10 @@ install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 # from whoever links it.
 install(TARGETS lockstep EXPORT LockstepTargets
   LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
-install(DIRECTORY tools/bindings/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep COMPONENT dev
-  PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY tools/bindings/python tools/bindings/csharp
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep COMPONENT dev PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY tools/bindings/rust/lockstep tools/bindings/rust/lockstep-sys
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/rust COMPONENT dev PATTERN tests EXCLUDE)
 install(FILES tools/liblockstep/lockstep.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 ls_order_libraries(lockstep_liblockstep)
 get_property(inside GLOBAL PROPERTY LS_ORDERED_LIBRARIES)
@@ -153,7 +155,7 @@ install(FILES common/maths/strict_archive.cmake DESTINATION ${package_dir}
 file(RELATIVE_PATH LS_PC_PREFIX
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" LS_PC_PREFIX "${LS_PC_PREFIX}")
-foreach(package IN ITEMS lockstep lockstep-core lockstep-parts)
+foreach(package IN ITEMS lockstep lockstep-core lockstep-parts lockstep-static)
   configure_file(tools/package/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

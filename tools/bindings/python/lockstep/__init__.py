@@ -206,9 +206,10 @@ class _Handle:
         return _plain(Info, info)
 
     def hash(self) -> int:
-        """The hash by which machines compare a state; of a client's newest confirmed one."""
-        self._check(0 if self._handle is not None else -1)
-        return _library.lockstep_hash(self._handle)
+        """The hash by which machines compare a state: that of the tick of `info`."""
+        found = _library.lockstep_hash(self._handle)
+        self._check(0 if found else int(Status.NOT_FOUND))
+        return found
 
 
 @atexit.register
@@ -362,7 +363,8 @@ class _Match(_Handle):
     """Client and host: what belongs to a match."""
 
     def frame(self, wait_ms: int = 16) -> bool:
-        """Works for up to wait_ms. False: it is over. Raises Error when it ended early."""
+        """Works for up to wait_ms, until something happens. False: it is over, and `events` has the
+        rest. Raises Error when it ended early."""
         return self._check(_library.lockstep_frame(self._handle, wait_ms)) > 0
 
     def events(self) -> Iterator[Event]:

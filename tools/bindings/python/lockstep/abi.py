@@ -275,6 +275,16 @@ FUNCTIONS = {
 }
 
 
+class _Number(c_uint32):
+    """An argument of which ctypes by itself would take the lowest bits: -5 as 4,294,967,291."""
+
+    @classmethod
+    def from_param(cls, value: int) -> c_uint32:
+        if not 0 <= value <= NO_SLOT:
+            raise ValueError(f"a number from 0 to {NO_SLOT} is needed, not {value}")
+        return c_uint32(value)
+
+
 def load() -> ctypes.CDLL:
     """The library, with its functions declared."""
     path = os.environ.get("LOCKSTEP_LIBRARY") or ctypes.util.find_library("lockstep")
@@ -282,7 +292,7 @@ def load() -> ctypes.CDLL:
     for name, (result, *arguments) in FUNCTIONS.items():
         function = getattr(library, "lockstep_" + name)
         function.restype = result
-        function.argtypes = arguments
+        function.argtypes = [_Number if one is c_uint32 else one for one in arguments]
     there = library.lockstep_version().decode()
     numbers = [int(number) for number in there.split(".")]
     own = [int(number) for number in VERSION.split(".")]
