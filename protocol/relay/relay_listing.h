@@ -11,6 +11,7 @@
 #define LS_RELAY_LIST_BYTES_MAX 193u
 #define LS_RELAY_GAMES_BYTES_MAX 1200u
 #define LS_RELAY_GAMES_MAX 32u        /* in one datagram; no more fit, of the shortest ones */
+#define LS_RELAY_LIST_OVER UINT64_MAX
 #define LS_RELAY_GAMES_END UINT32_MAX /* of GAMES: there are no more */
 
 /* A server's description of itself. */
@@ -35,7 +36,7 @@ bool ls_relay_is_word(const char *text);
 typedef struct ls_relay_list {
     uint64_t number; /* the id of the registration */
     uint64_t counter;
-    uint64_t challenge; /* 0: one is wanted */
+    uint64_t challenge; /* 0: one is wanted; LS_RELAY_LIST_OVER: the game is not to be shown */
     ls_relay_listing listing;
 } ls_relay_list;
 

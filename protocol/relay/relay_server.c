@@ -602,6 +602,16 @@ void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing
     server->list.listing = own;
 }
 
+void ls_relay_server_withdraw(ls_relay_server *server)
+{
+    if (server->layer.inner && server->listed_until_ns != 0 &&
+        server->state == LS_RELAY_SERVER_REGISTERED) {
+        server->list.challenge = LS_RELAY_LIST_OVER;
+        send_list(server, server->list_sent_ns);
+    }
+    server->has_listing = false;
+}
+
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns)
 {
     if (now_ns < server->listed_until_ns) {

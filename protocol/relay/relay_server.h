@@ -78,6 +78,8 @@ void ls_relay_server_set_outside(ls_relay_server *server, const ls_endpoint *out
 /* The entry of the directory from its next renewal on, which comes soon when it is another one; all
  * of its bytes count. The secret is filled in. */
 void ls_relay_server_set_listing(ls_relay_server *server, const ls_relay_listing *listing);
+/* The server is about to end: its game is taken off the list now, not 30 s later. */
+void ls_relay_server_withdraw(ls_relay_server *server);
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns);
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server);

@@ -192,7 +192,9 @@ bool ls_directory_receive(ls_directory *directory, uint32_t place,
     bool is_proven =
         of->challenge != 0 && list->challenge == of->challenge && now_ns - of->asked_ns <= PROOF_NS;
     of->challenge = 0; /* each is good once */
-    if (!of->is_shown && directory->shown >= directory->games_max) {
+    if (list->challenge == LS_RELAY_LIST_OVER) {
+        hide(directory, of);
+    } else if (!of->is_shown && directory->shown >= directory->games_max) {
         listed->value = LS_RELAY_LIST_FULL;
     } else if (is_proven) {
         show(directory, of, code, list, now_ns);

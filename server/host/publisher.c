@@ -77,6 +77,13 @@ ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **
     return LS_OK;
 }
 
+void ls_publisher_withdraw(ls_publisher *publisher)
+{
+    if (publisher && publisher->config.worker == 0) {
+        ls_relay_server_withdraw(publisher->relay);
+    }
+}
+
 void ls_publisher_destroy(ls_publisher *publisher)
 {
     if (publisher) {

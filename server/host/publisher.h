@@ -36,6 +36,8 @@ typedef struct ls_publisher ls_publisher;
  * and NO_MEMORY, with what is wrong. */
 ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why);
 /* After the transport that stood on its socket. NULL is allowed. */
+/* Takes its game off the relay's list, while its socket is open. NULL is allowed. */
+void ls_publisher_withdraw(ls_publisher *publisher);
 void ls_publisher_destroy(ls_publisher *publisher);
 
 /* The socket for the server's transport, once; takes the one that it stands on, and returns it for

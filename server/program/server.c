@@ -722,6 +722,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
     ls_room_game_detach(config->game);
     announcer_destroy(host.announcer);
     ls_port_keeper_destroy(host.ports);
+    ls_publisher_withdraw(host.publisher);
     ls_rooms_destroy(host.rooms);
     ls_publisher_destroy(host.publisher);
     ls_door_close(host.door); /* which has delivered what clients were told last */

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
 enum {
     EXPIRE_MS = 1000,
     PER_TURN_MAX = 512, /* before the loop looks at timers and signals */
@@ -187,6 +186,11 @@ static ls_exit_code run(relay_program *program)
     ls_text why = {{0}};
     ls_endpoint_join(program->config->bind_host, ls_datagram_socket_port(program->socket), place);
     ls_log_line(log, LS_LOG_INFO, "listening on %s", place);
+    if (program->http) {
+        const char *http = program->config->http;
+        ls_log_line(log, LS_LOG_INFO, "the list of games: http://%.*s:%u/v1/games",
+                    (int)(strrchr(http, ':') - http), http, ls_directory_http_port(program->http));
+    }
     ls_event_loop_run(program->loop);
     const ls_relay_counts *counts = ls_relay_counts_of(program->relay);
     ls_log_line(log, LS_LOG_INFO,

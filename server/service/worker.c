@@ -548,6 +548,7 @@ ls_exit_code ls_worker_run(ls_console *console)
         ls_host_run(ls_worker_rooms_host(self->rooms));
     }
     ls_line_channel_destroy(self->channel);
+    ls_publisher_withdraw(self->publisher);
     ls_worker_rooms_destroy(self->rooms);
     ls_door_socket_destroy(self->door);
     ls_publisher_destroy(self->publisher);

@@ -268,6 +268,17 @@ Test(relay_directory, a_server_that_falls_silent_is_forgotten_and_one_that_retur
     cr_assert_eq(shown(), 1);
 }
 
+Test(relay_directory, a_server_that_ends_takes_its_game_off_the_list)
+{
+    pass(2 * LS_NS_PER_SECOND);
+    cr_assert_eq(shown(), 1);
+    ls_relay_server_withdraw(server);
+    pass(LS_NS_PER_SECOND);
+    cr_assert_eq(shown(), 0);
+    pass(15 * LS_NS_PER_SECOND);
+    cr_assert_eq(shown(), 0, "it is not listed anew");
+}
+
 Test(relay_directory, a_relay_that_was_started_again_has_the_game_again)
 {
     pass(2 * LS_NS_PER_SECOND);
