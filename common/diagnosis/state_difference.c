@@ -193,3 +193,42 @@ ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_l
     }
     return text;
 }
+
+/* Whether two names are of one field: the same but for what stands in brackets. */
+static bool is_same_field(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        if (*a == '[') {
+            a += strcspn(a, "]");
+            b += strcspn(b, "]");
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return *a == *b;
+}
+
+/* How often a side has this value in the field. */
+static uint32_t count_of(const ls_difference_text *places, uint32_t count, const char *name,
+                         const char *value, bool is_b)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        found += is_same_field(places[i].name, name) &&
+                 strcmp(is_b ? places[i].b : places[i].a, value) == 0;
+    }
+    return found;
+}
+
+bool ls_state_difference_is_of_order(const ls_difference_text *places, uint32_t count,
+                                     uint64_t elements, bool is_lower_bound)
+{
+    bool is_so = count > 0 && count == elements && !is_lower_bound;
+    for (uint32_t i = 0; is_so && i < count; i++) {
+        const ls_difference_text *place = &places[i];
+        is_so = count_of(places, count, place->name, place->a, false) ==
+                count_of(places, count, place->name, place->a, true);
+    }
+    return is_so;
+}

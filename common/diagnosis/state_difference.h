@@ -41,6 +41,11 @@ typedef struct ls_difference_text {
 ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
                                             const void *b);
 
+/* Whether values differ in their order alone, as they do where code goes through a hash table: each
+ * field has the same ones on both sides. False where not all `elements` that differ are listed. */
+bool ls_state_difference_is_of_order(const ls_difference_text *places, uint32_t count,
+                                     uint64_t elements, bool is_lower_bound);
+
 /* Two images of an engine's saves, of `bytes` bytes, in words: how many bytes of the saves differ,
  * in how many ranges, and where the first is, counted from the save's first byte. */
 ls_text ls_state_difference_of_saves(const uint8_t *a, const uint8_t *b, size_t bytes);

@@ -7,12 +7,14 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/sanitizers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define LS_PLUGIN_STATICS_SEGMENTS_MAX 32u
-#define LS_PLUGIN_STATICS_BYTES_MAX (16u << 20) /* a plug-in with more is not watched */
+/* A plug-in with more is not watched, nor is a program that a sanitizer has put its own into. */
+#define LS_PLUGIN_STATICS_BYTES_MAX ((LS_HAS_ADDRESS_SANITIZER ? 2u : 16u) << 20)
 
 /* Of an address: that of a thread-local variable, counted from the beginning of these; and in
  * which of the objects it lies. */

@@ -246,6 +246,16 @@ static void say_bytes(const ls_investigation *investigation, ls_text *why)
                 bytes.bytes);
 }
 
+/* The container has its name in the debug information, which a server does not read. */
+static void say_order(const ls_desync_finding *finding, ls_text *why)
+{
+    if (ls_state_difference_is_of_order(finding->places, finding->place_count, finding->elements,
+                                        finding->is_lower_bound)) {
+        ls_text_add(why, "; the values differ in their order alone, as where code goes through a "
+                         "hash table or sorts with ties: the next command names which");
+    }
+}
+
 /* The verdict about the client's conduct; no `why`: the figures of both sides decide. */
 static void judge_conduct(const ls_investigations *all, const ls_investigation *investigation,
                           ls_desync_verdict *verdict)
@@ -336,6 +346,7 @@ ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
     circumstances.outside = study->outside.bytes[0] ? study->outside.bytes : NULL;
     judge(all, investigation, own_fingerprint, &circumstances, &finding->verdict);
     say_bytes(investigation, &finding->verdict.why);
+    say_order(finding, &finding->verdict.why);
     say_first_tick(finding, &finding->verdict.why);
     say_limit(all, investigation, &finding->verdict.why);
     return finding;

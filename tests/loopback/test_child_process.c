@@ -267,7 +267,7 @@ static int keep_one(const void *user, int channel)
 Test(child_process, copy_keeps_what_it_needs_and_nothing_else)
 {
     int channel = -1;
-    int other = dup(STDERR_FILENO);
+    int other = fcntl(STDERR_FILENO, F_DUPFD, 64); /* not where the copy moves its channel to */
     bool is_closed = false;
     ls_child_process copy;
     const ls_child_process_work work = {.run = keep_one, .user = &other};

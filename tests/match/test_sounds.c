@@ -6,6 +6,7 @@
 
 enum {
     PREDICT_TICKS = 12,
+    LISTENERS_MAX = 8,
     HEARD_MAX = 20000,
     TICKS = 900,
 };
@@ -21,11 +22,12 @@ typedef struct heard_list {
     heard_cue cues[HEARD_MAX];
 } heard_list;
 
-static heard_list heard[VIRTUAL_CLIENTS_MAX];
+static heard_list heard[LISTENERS_MAX];
 
 static void on_sound(void *user, ls_tick tick, const ls_sound *sound)
 {
     const virtual_client *client = user;
+    cr_assert_lt(client->index, LISTENERS_MAX);
     heard_list *list = &heard[client->index];
     cr_assert_lt(list->count, HEARD_MAX);
     list->cues[list->count++] = (heard_cue){tick, sound->id, sound->owner};

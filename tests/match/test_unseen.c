@@ -51,6 +51,7 @@ typedef struct unseen_case {
     const char *pass;    /* NULL: none is named */
     const char *field;   /* the first that is listed */
     ls_desync_class kind;
+    const char *says; /* what the report says as well; NULL: nothing of order */
 } unseen_case;
 
 #define BUILD LS_DESYNC_CLASS_BUILD
@@ -71,6 +72,8 @@ static const unseen_case cases[] = {
     {"a fused operation", UNSEEN_FUSED, OF_BUILD, SPREAD, IN("score")},
     {"an array written past its end", UNSEEN_PAST_END, OF_BUILD, SPREAD, IN("tail")},
     {"one of 64 players", UNSEEN_BITFIELD, OF_BUILD, SPREAD, IN("players")},
+    {"the order of a table", UNSEEN_ORDER, OF_BUILD, SPREAD, IN("cells[10]"),
+     .says = "their order alone"},
     {"two faults at once", UNSEEN_TWO_PASSES, OF_BUILD, .pass = "gather", IN("spare")},
     {"from the first steps on", UNSEEN_FUSED, OF_BUILD, .from = 1, SPREAD, IN("score")},
     {"in one step", UNSEEN_FUSED, OF_BUILD, .lasts = 1, SPREAD, IN("score")},
@@ -289,6 +292,9 @@ static void check_case(const unseen_case *what, uint32_t interval, uint64_t seed
     cr_assert_gt(finding->place_count, 0, "%s", about.bytes);
     cr_expect_str_eq(finding->places[0].name, what->field, "%s", about.bytes);
     cr_expect_eq(finding->verdict.kind, what->kind, "%s", about.bytes);
+    const char *says = what->says ? what->says : "order alone";
+    cr_expect_eq(strstr(finding->verdict.why.bytes, says) != NULL, what->says != NULL, "%s",
+                 about.bytes);
     cr_expect_gt(strlen(finding->verdict.why.bytes),
                  strlen(ls_desync_class_text(finding->verdict.kind)) + 2, "%s", about.bytes);
     cr_expect_leq(finding->took_ns, 3 * SECOND, "%s", about.bytes);

@@ -147,6 +147,11 @@ static void spread(const ls_step *step)
         state->cells[i] += (state->sum >> (i % 8) & 0xffu) +
                            (fault == UNSEEN_WIDE_CACHE ? machine->now->cache : 0);
     }
+    if (fault == UNSEEN_ORDER) {
+        uint64_t kept = state->cells[10];
+        state->cells[10] = state->cells[11];
+        state->cells[11] = kept;
+    }
     uint64_t *ballast = (uint64_t *)(state + 1);
     for (uint32_t i = 0; i < ballast_words(step->config) / 64; i++) {
         ballast[i * 64 + state->ticks % 64] += state->sum;

@@ -34,6 +34,7 @@ typedef enum unseen_fault {
     UNSEEN_FUSED,      /* the last bit of `score` */
     UNSEEN_PAST_END,   /* writes cells[UNSEEN_CELLS] */
     UNSEEN_BITFIELD,   /* player 63 is another bit */
+    UNSEEN_ORDER,      /* two values change places */
     UNSEEN_TWO_PASSES, /* two faults at once, in gather and finish */
     UNSEEN_COUNTER,    /* a static that counts frames */
     UNSEEN_STREAM,     /* a random stream in a static */

@@ -110,10 +110,11 @@ def count_figures(program, sections):
 
 def check_long_run(program):
     """A run may have more figures than any that the sections make today."""
-    one = count_figures(program, ["hash"])
-    many = count_figures(program, ["hash"] * 25)
-    if one < 10 or many != 25 * one:
-        sys.exit(f"{one} figures of one section, {many} of 25")
+    times = 50
+    one = count_figures(program, ["math"])  # which takes next to no time
+    many = count_figures(program, ["math"] * times)
+    if many < 1000 or many != times * one:
+        sys.exit(f"{one} figures of one section, {many} of {times}")
 
 
 def check_refusals(program):

@@ -516,7 +516,7 @@ static size_t resident_tenths(void)
     return pages * 4096 * 10 / LARGE_BYTES;
 }
 
-static uint8_t large[LARGE_BYTES];
+static uint8_t *large; /* of LARGE_BYTES */
 static uint8_t large_hashes[LARGE_CHUNKS * 8];
 
 static void change_chunk(uint32_t chunk, ls_tick tick)
@@ -532,6 +532,7 @@ static ls_state_history *open_large(void)
     const ls_state_history_config config = {LARGE_BYTES, LARGE_BYTES / 2, RECENT, REACH, 2, 0};
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(&config, &mapped, &history), LS_OK);
+    large = keep_until_end(calloc(1, LARGE_BYTES), free);
     ls_hash_chunks(large, LARGE_BYTES, LS_HASH_CHUNK_BYTES, large_hashes);
     ls_state_history_start(history, 0, &(ls_history_state){large, large_hashes, false});
     return keep_until_end(history, destroy_history);

@@ -20,7 +20,7 @@ typedef struct kept_input {
     uint32_t events;
 } kept_input;
 
-static kept_input kept[TICKS][LS_PLAYERS_MAX];
+static kept_input kept[TICKS][SLOTS];
 static uint64_t state_hashes[TICKS];
 static uint8_t memory[1 << 20];
 

@@ -260,7 +260,7 @@ static bool differs_in_order(const explain_evidence *evidence)
 {
     const ls_bundle_pass_places *after = &evidence->bundle->after_pass;
     if (after->count > 0 && !after->is_lower_bound && after->count == after->elements) {
-        return explain_places_differ_in_order(after);
+        return ls_state_difference_is_of_order(after->places, after->count, after->elements, false);
     }
     return evidence->server_state && evidence->client_state && evidence->is_server_state_proved &&
            evidence->is_client_state_proved &&

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- states ---- */
-
 static int compare_elements(const void *a, const void *b, const void *context)
 {
     return memcmp(a, b, *(const size_t *)context);
@@ -47,46 +45,5 @@ bool explain_states_differ_in_order(const ls_schema *schema, const uint8_t *a, c
         is_so = has_same_values(ls_schema_field(schema, i), a, b, room);
     }
     free(room);
-    return is_so;
-}
-
-/* ---- names ---- */
-
-/* Whether two names are of one field: the same but for what stands in brackets. */
-static bool is_same_field(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        if (*a == '[') {
-            a += strcspn(a, "]");
-            b += strcspn(b, "]");
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return *a == *b;
-}
-
-/* How often a side has this value in the field. */
-static uint32_t count_of(const ls_bundle_pass_places *places, const char *name, const char *value,
-                         bool is_client)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < places->count; i++) {
-        const ls_difference_text *place = &places->places[i];
-        count +=
-            is_same_field(place->name, name) && strcmp(is_client ? place->b : place->a, value) == 0;
-    }
-    return count;
-}
-
-bool explain_places_differ_in_order(const ls_bundle_pass_places *places)
-{
-    bool is_so = places->count > 0 && !places->is_lower_bound && places->count == places->elements;
-    for (uint32_t i = 0; is_so && i < places->count; i++) {
-        const ls_difference_text *place = &places->places[i];
-        is_so = count_of(places, place->name, place->a, false) ==
-                count_of(places, place->name, place->a, true);
-    }
     return is_so;
 }

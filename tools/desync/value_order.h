@@ -3,13 +3,12 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_VALUE_ORDER_H
 #define LOCKSTEP_TOOLS_DESYNC_VALUE_ORDER_H
 
-#include "lockstep/common/journal/desync_bundle.h"
+#include "lockstep/common/simulation/state_schema.h"
+
+#include <stdbool.h>
 
 /* Every field has the same values on both sides, and some not in the same places. False where no
  * memory is left, too. */
 bool explain_states_differ_in_order(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
-
-/* The same of the values that differ behind a pass: false where not all of them are listed. */
-bool explain_places_differ_in_order(const ls_bundle_pass_places *places);
 
 #endif

@@ -31,6 +31,7 @@ enum {
     PACE_UNIT = 256,
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
+    PROOF_MS_MAX = 2000, /* a plug-in whose variables are set back may wait for ever */
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -677,7 +678,7 @@ static void name_writes(const image_process *image, ls_rerun_outcome *outcome)
         ls_text_set(&outcome->outside, "%.*s", cut, writes.outside.bytes);
         ls_text_set(&outcome->harmless, "%.*s", cut, writes.harmless.bytes);
         is_there = i == 0 && ls_socket_receive_all(image->channel, &writes, sizeof writes,
-                                                   left_ms()) == LS_OK;
+                                                   LS_MIN(left_ms(), PROOF_MS_MAX)) == LS_OK;
     }
 }
 

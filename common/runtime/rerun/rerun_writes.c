@@ -47,6 +47,8 @@ typedef struct watched_run {
     bool is_watching;
     uint32_t count;
     written list[VARIABLES_MAX];
+    uint32_t passed_over_count;
+    uint64_t passed_over[NOTES_MAX]; /* addresses without a name: looking for one takes long */
     ls_draw_shape *shapes;
     ls_status_line lines[LS_PLAYERS_MAX + 8];
     ls_sound sounds[LS_SOUNDS_MAX];
@@ -96,6 +98,7 @@ static void note_variable(watched_run *watched, uint64_t address, uint32_t place
     if (!ls_plugin_statics_variable(path, address, read_symbol, &one.variable)) {
         one.variable = (ls_plugin_variable){"without a name", address / 8 * 8, 8};
         if (strcmp(path, LS_PLUGIN_STATICS_PROGRAM) == 0) {
+            watched->passed_over[watched->passed_over_count++ % NOTES_MAX] = address;
             return;
         }
     }
@@ -110,14 +113,20 @@ static bool is_known(const watched_run *watched, uint64_t address, uint32_t plac
             return true;
         }
     }
-    return false;
+    for (uint32_t i = 0; i < LS_MIN(watched->passed_over_count, NOTES_MAX); i++) {
+        if (watched->passed_over[i] == address) {
+            return true;
+        }
+    }
+    return watched->count == VARIABLES_MAX || watched->passed_over_count >= 2 * NOTES_MAX;
 }
 
 /* The program that the simulation may be linked into writes as well: that is not noted. */
 static void look_away(watched_run *watched)
 {
+    uint64_t forgotten = 0;
     if (watched->is_watching) {
-        (void)ls_plugin_statics_changes(&watched->statics, NULL, 0);
+        (void)ls_plugin_statics_changes(&watched->statics, &forgotten, 1);
     }
 }
 
@@ -137,7 +146,9 @@ static void note_writes(watched_run *watched, uint32_t place)
     if (ls_file_writes_next(file.variable.name, sizeof file.variable.name)) {
         add(watched, &file);
     }
-    look_away(watched);
+    if (count > 0) { /* names have been looked for */
+        look_away(watched);
+    }
 }
 
 /* ---- a run ---- */
@@ -325,21 +336,12 @@ static ls_rerun_writes name_writes(const watched_run *watched)
     return out;
 }
 
-bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
-                          const ls_replay_stretch *stretch,
-                          bool (*hand_on)(const ls_rerun_writes *writes))
+static bool find_writes(watched_run *watched, bool (*hand_on)(const ls_rerun_writes *writes))
 {
-    watched_run *watched = ls_allocate(ls_allocator_heap(), sizeof *watched);
-    if (!watched) {
-        return false;
-    }
-    *watched = (watched_run){.simulation = simulation, .stretch = stretch, .is_watching = true};
-    if (!open_run(watched, &match->config)) {
-        return false;
-    }
+    const void *code = (const void *)(uintptr_t)watched->simulation->passes[0].run;
     ls_file_writes_refuse();
-    ls_plugin_statics_begin(&watched->statics, (const void *)(uintptr_t)simulation->passes[0].run,
-                            true, ls_allocator_heap());
+    ls_plugin_statics_begin(&watched->statics, code, true, ls_allocator_heap());
+    watched->is_watching = true;
     if (run_stretch(watched, NULL, true) == 0) {
         return false;
     }
@@ -351,4 +353,23 @@ bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match 
     find_what_matters(watched);
     writes = name_writes(watched);
     return hand_on(&writes);
+}
+
+bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match *match,
+                          const ls_replay_stretch *stretch,
+                          bool (*hand_on)(const ls_rerun_writes *writes))
+{
+    const ls_allocator *large = ls_allocator_large();
+    watched_run *watched = ls_allocate(ls_allocator_heap(), sizeof *watched);
+    if (!watched) {
+        return false;
+    }
+    *watched = (watched_run){.simulation = simulation, .stretch = stretch};
+    bool is_found = open_run(watched, &match->config) && find_writes(watched, hand_on);
+    ls_plugin_statics_end(&watched->statics);
+    ls_sim_instance_destroy(watched->instance);
+    ls_release(large, watched->shapes);
+    ls_release(large, watched->room);
+    ls_release(ls_allocator_heap(), watched);
+    return is_found;
 }
