@@ -614,11 +614,14 @@ static void member_row(FILE *file, const schema_layout_row *row)
     fprintf(file, "%s, \"%s\")", type_code(row->type), row->unit);
 }
 
-/* Fields that no macro can describe: arrays within items, holes, items of a type without a name. */
-static void plain_row(FILE *file, const schema_layout_row *row)
+/* Fields that no macro can describe: arrays within items, holes, items of a type without a name;
+ * and those of lockstep.h, whose struct has the same members in the same order. */
+static void plain_row(FILE *file, const schema_layout_row *row, bool is_of_one_header)
 {
-    fprintf(file, "LS_LITERAL(ls_field){\"%s\", \"%s\", %s, %u, ", row->path, row->unit,
-            type_code(row->type), row->length);
+    const char *type = type_code(row->type);
+    fprintf(file, "%s{\"%s\", \"%s\", %s%s, %u, ", is_of_one_header ? "" : "LS_LITERAL(ls_field)",
+            row->path, row->unit, is_of_one_header ? "LOCKSTEP" : "",
+            is_of_one_header ? type + strlen("LS_FIELD") : type, row->length);
     if (row->array == NULL) {
         fprintf(file, "1, %zu, 0}", row->offset);
         return;
@@ -638,13 +641,14 @@ static void plain_row(FILE *file, const schema_layout_row *row)
     }
 }
 
-static void write_rows(FILE *file, const schema_layout *layout, const char *indent)
+static void write_rows(FILE *file, const schema_layout *layout, const char *indent,
+                       bool is_of_one_header)
 {
     for (uint32_t i = 0; i < layout->row_count; i++) {
         const schema_layout_row *row = &layout->rows[i];
         fprintf(file, "%s", indent);
-        if (!has_macro_place(row) || (row->array != NULL && row->length > 1)) {
-            plain_row(file, row);
+        if (is_of_one_header || !has_macro_place(row) || (row->array != NULL && row->length > 1)) {
+            plain_row(file, row, is_of_one_header);
         } else if (row->array != NULL) {
             each_row(file, row);
         } else {
@@ -652,13 +656,6 @@ static void write_rows(FILE *file, const schema_layout *layout, const char *inde
         }
         fprintf(file, ",\n");
     }
-}
-
-/* The rows alone, each "LS_FIELD_...," on a line: to be included within the braces of an array
- * of ls_field. */
-static void schema_code_rows(FILE *file, const schema_layout *layout)
-{
-    write_rows(file, layout, "");
 }
 
 /* "struct ship" and "game::ship" as a part of a name. */
@@ -720,7 +717,7 @@ static void schema_code_function(FILE *file, const schema_layout *layout,
             "\nstatic uint32_t %s(const ls_sim_config *config, ls_field *out, uint32_t capacity)\n"
             "{\n    const ls_field all[] = {\n",
             name);
-    write_rows(file, layout, "        ");
+    write_rows(file, layout, "        ", false);
     fprintf(file, "    };\n"
                   "    (void)config;\n"
                   "    return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);\n"
@@ -735,7 +732,7 @@ typedef struct arguments {
     uint32_t part_count;
     schema_layout_options layout;
     const char *output, *function;
-    bool is_list, is_rows, is_quiet;
+    bool is_list, is_rows, is_of_one_header, is_quiet;
 } arguments;
 
 static ls_status add_note(schema_layout_notes *all, const char *path, const char *text,
@@ -797,6 +794,8 @@ static const ls_setting_row rows[] = {
      .help = "Byte members of this name are padding and stay zero, like those called padding..."},
     {LS_SETTING_IS_SWITCH, FIELD(is_rows), .flag = "rows",
      .help = "Only the fields, to include within the braces of an array"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_of_one_header), .flag = "lockstep-fields",
+     .help = "The same, in an array of lockstep_field, for a game of lockstep.h"},
     {LS_SETTING_IS_TEXT, FIELD(function), .flag = "function", .argument = "NAME",
      .help = "Name of the function"},
     {LS_SETTING_IS_SWITCH, FIELD(is_quiet), .flag = "quiet", .letter = 'q',
@@ -884,8 +883,8 @@ static ls_status write_schema(schema_debug_file *file, const arguments *args, FI
     if (status != LS_OK) {
         return status;
     }
-    if (args->is_rows) {
-        schema_code_rows(out, &layout);
+    if (args->is_rows || args->is_of_one_header) {
+        write_rows(out, &layout, "", args->is_of_one_header);
     } else {
         const char *slash = strrchr(args->file, '/');
         schema_code_function(out, &layout, parts, args->part_count, args->function,

@@ -40,8 +40,9 @@ void step(void *, void *state, const lockstep_inputs *inputs) noexcept
 const lockstep_field fields[] = {LOCKSTEP_FIELDS(State, ships, place, "mm", LOCKSTEP_I32),
                                  LOCKSTEP_FIELDS(State, ships, speed, "mm/tick", LOCKSTEP_I32)};
 const uint8_t edges[] = {JUMP}, buttons[] = {LEFT | RIGHT};
-const lockstep_game game = {sizeof game, "ships", 1,       60,   SHIPS,   1,     sizeof(State),
-                            fields,      2,       nullptr, step, nullptr, edges, buttons};
+const lockstep_game game = {sizeof game, "ships",       1,      60,      SHIPS,
+                            1,           sizeof(State), fields, 2,       nullptr,
+                            step,        nullptr,       edges,  buttons, 0};
 
 } // namespace
 

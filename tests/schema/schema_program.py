@@ -239,6 +239,53 @@ def check_parts(bench):
                 "b i32 1\nships.a i32 1")
 
 
+# The rows that the macros of lockstep.h make are the same.
+OF_ONE_HEADER = """
+#include "lockstep/tools/liblockstep/lockstep.h"
+#include <stdio.h>
+#include <string.h>
+typedef struct ship { double speed; unsigned short flags[4]; } ship;
+typedef struct state { ship ships[3]; unsigned long long seed; signed char marks[8]; } state;
+state value;
+#ifdef WRITTEN
+static const lockstep_field written[] = {
+#include "fields.inc"
+};
+static const lockstep_field made[] = {
+    LOCKSTEP_FIELDS(state, ships, speed, "m/s", LOCKSTEP_F64),
+    LOCKSTEP_FIELDS(state, ships, flags, "", LOCKSTEP_U16),
+    LOCKSTEP_FIELD(state, seed, "", LOCKSTEP_U64),
+    LOCKSTEP_FIELD(state, marks, "", LOCKSTEP_I8),
+};
+int main(void)
+{
+    for (unsigned i = 0; i < sizeof made / sizeof made[0]; i++) {
+        const lockstep_field *a = &written[i], *b = &made[i];
+        printf("%d", !strcmp(a->path, b->path) && !strcmp(a->unit, b->unit) &&
+                         a->type == b->type && a->length == b->length && a->count == b->count &&
+                         a->offset == b->offset && a->stride == b->stride);
+    }
+    return sizeof made != sizeof written;
+}
+#endif
+"""
+
+
+def check_one_header(bench):
+    bench.compile(OF_ONE_HEADER, "-g", "-shared")
+    result = run(PROGRAM, bench.types, "state", "--lockstep-fields", "--unit", "speed=m/s", "-o",
+                 bench.folder / "fields.inc")
+    expect(result.returncode == 0, "rows of lockstep_field", result)
+    for compiler, suffix in ((COMPILER, ".c"), (shutil.which("g++"), ".cpp")):
+        if compiler is None:
+            continue
+        output = bench.folder / "check"
+        bench.compile(OF_ONE_HEADER, "-DWRITTEN", "-Wall", "-Wextra", "-Werror", compiler=compiler,
+                      suffix=suffix, output=output)
+        result = run(output)
+        expect(result.returncode == 0 and result.stdout == "1111", "rows as by the macros", result)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
@@ -247,6 +294,7 @@ def main():
         check_warnings(bench)
         check_cpp(bench)
         check_parts(bench)
+        check_one_header(bench)
         check_names(bench)
         check_files(bench)
 
