@@ -10,7 +10,7 @@
 #define LS_RELAY_WORD_BYTES_MAX 16u /* with its final NUL: a region, a program's version */
 #define LS_RELAY_LIST_BYTES_MAX 193u
 #define LS_RELAY_GAMES_BYTES_MAX 1200u
-#define LS_RELAY_GAMES_MAX 32u        /* in one datagram; no more fit, of the shortest ones */
+#define LS_RELAY_GAMES_MAX 32u /* in one datagram; no more fit, of the shortest ones */
 #define LS_RELAY_LIST_OVER UINT64_MAX
 #define LS_RELAY_GAMES_END UINT32_MAX /* of GAMES: there are no more */
 
