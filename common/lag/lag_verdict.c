@@ -26,7 +26,8 @@ static const uint64_t JITTER_MIN_NS = 8 * LS_NS_PER_MS;
 static const uint64_t JITTER_MAX_NS = 15 * LS_NS_PER_MS;
 
 static const uint64_t FINE_NS = 10 * LS_NS_PER_SECOND; /* until it is said that all is fine again */
-static const uint64_t SAID_NS = 5 * LS_NS_PER_SECOND;  /* between two changes */
+static const uint64_t SAID_NS =
+    5 * LS_NS_PER_SECOND; /* between two, but of the cause of a silence */
 
 /* At most all of it: what a client says that it missed may lie before the stretch that it is
  * counted in. */
@@ -344,7 +345,8 @@ bool ls_lag_has_changed(ls_lag_said *said, const ls_lag *lag, uint64_t now_ns)
         return false;
     }
     bool is_better = lag->cause == LS_LAG_FINE;
-    if (now_ns - said->said_ns < SAID_NS || (is_better && now_ns - said->harmed_ns < FINE_NS)) {
+    bool is_soon = now_ns - said->said_ns < SAID_NS && said->cause != LS_LAG_SILENT;
+    if (is_soon || (is_better && now_ns - said->harmed_ns < FINE_NS)) {
         return false;
     }
     *said = (ls_lag_said){

@@ -323,6 +323,15 @@ Test(lag_verdict, a_verdict_is_said_once_and_again_when_it_changes)
     cr_assert(has_changed_at(&said, LS_LAG_PLAYER, 2, 205), "another player is another verdict");
 }
 
+Test(lag_verdict, the_cause_of_a_silence_is_said_as_soon_as_it_is_known)
+{
+    ls_lag_said said = {0};
+    cr_assert(has_changed_at(&said, LS_LAG_SILENT, 0, 101));
+    cr_assert_not(has_changed_at(&said, LS_LAG_FINE, 0, 103));
+    cr_assert(has_changed_at(&said, LS_LAG_COMPUTER, 0, 103));
+    cr_assert_not(has_changed_at(&said, LS_LAG_UPLINK, 0, 105));
+}
+
 Test(lag_verdict, what_comes_and_goes_is_said_once)
 {
     ls_lag_said said = {0};
