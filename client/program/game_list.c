@@ -85,10 +85,7 @@ static void tidy(game_list *list)
 static void join_text(const game_list *list, const ls_relay_game *game, ls_text *out)
 {
     char text[LS_RELAY_CODE_BYTES];
-    ls_relay_code code;
-    memcpy(code.name, game->name, sizeof code.name);
-    memcpy(code.secret, game->listing.secret, sizeof code.secret);
-    ls_relay_code_format(&code, text);
+    ls_relay_game_code(game, text);
     ls_text_set(out, "%s@%s", text, list->relay);
 }
 

@@ -135,6 +135,14 @@ bool ls_relay_list_is_signed(const uint8_t *bytes, size_t size,
 
 /* ---- GAMES ---- */
 
+void ls_relay_game_code(const ls_relay_game *game, char text[LS_RELAY_CODE_BYTES])
+{
+    ls_relay_code code;
+    memcpy(code.name, game->name, sizeof code.name);
+    memcpy(code.secret, game->listing.secret, sizeof code.secret);
+    ls_relay_code_format(&code, text);
+}
+
 static void game_fields(ls_byte_stream *stream, ls_relay_game *game)
 {
     ls_byte_stream_bytes(stream, (uint8_t *)game->name, sizeof game->name);

@@ -57,6 +57,9 @@ typedef struct ls_relay_game {
     ls_relay_listing listing;
 } ls_relay_game;
 
+/* The whole code, as people write it. */
+void ls_relay_game_code(const ls_relay_game *game, char text[LS_RELAY_CODE_BYTES]);
+
 typedef struct ls_relay_games {
     uint8_t nonce[LS_RELAY_NONCE_BYTES]; /* of the LOOK */
     uint32_t place;                      /* likewise */

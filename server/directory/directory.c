@@ -123,10 +123,7 @@ static void fill_json(ls_json *json, const ls_relay_game *game)
 {
     const ls_relay_listing *listing = &game->listing;
     char text[LS_RELAY_CODE_BYTES];
-    ls_relay_code code;
-    memcpy(code.name, game->name, sizeof code.name);
-    memcpy(code.secret, listing->secret, sizeof code.secret);
-    ls_relay_code_format(&code, text);
+    ls_relay_game_code(game, text);
     ls_json_text(json, "code", text);
     ls_json_text(json, "name", listing->name);
     ls_json_text(json, "region", listing->region);
