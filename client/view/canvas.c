@@ -1,9 +1,9 @@
 #include "lockstep/client/view/canvas.h"
 
 #include "lockstep/client/view/canvas_tiles.h"
+#include "lockstep/client/view/letters.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -441,22 +441,10 @@ uint32_t ls_canvas_glyph_code(uint32_t glyph)
     return '?';
 }
 
-/* The number of the first character: of two or three bytes as UTF-8 has them, whatever comes. */
-static uint32_t code_of(const char *text)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    if ((bytes[0] & 0xE0u) == 0xC0u && bytes[1]) {
-        return (bytes[0] & 0x1Fu) << 6 | (bytes[1] & 0x3Fu);
-    }
-    if ((bytes[0] & 0xF0u) == 0xE0u && bytes[1] && bytes[2]) {
-        return (bytes[0] & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
-    }
-    return bytes[0];
-}
+#define NO_GLYPH UINT32_MAX
 
-static uint32_t glyph_of(const char *text)
+static uint32_t glyph_of(uint32_t code)
 {
-    uint32_t code = code_of(text);
     uint32_t before = 0;
     for (uint32_t i = 0; i < GLYPH_RANGES; i++) {
         if (code >= glyph_ranges[i].first && code - glyph_ranges[i].first < glyph_ranges[i].count) {
@@ -464,36 +452,104 @@ static uint32_t glyph_of(const char *text)
         }
         before += glyph_ranges[i].count;
     }
-    return '?' - 0x20u;
+    return NO_GLYPH;
 }
 
-static const uint8_t *coverage_of(const ls_canvas_font *font, uint32_t glyph)
+/* The next part of a text: a glyph, or letters that are written together. */
+typedef struct piece {
+    size_t bytes;
+    uint32_t columns;
+    uint64_t key;        /* of what it looks like */
+    ls_canvas_font cell; /* as wide as its picture */
+} piece;
+
+static bool has_glyph(const ls_letter *letter)
 {
-    return font->coverage + (size_t)glyph * font->width * font->height;
+    return letter->is_alone && glyph_of(letter->code) != NO_GLYPH;
 }
 
-/* A glyph at its place: what decides about its pixels. */
-typedef struct glyph_key {
-    uint64_t coverage; /* where the font has it */
+static piece glyph_piece(const ls_canvas_font *font, const ls_letter *letter)
+{
+    uint32_t glyph = glyph_of(has_glyph(letter) ? letter->code : '?');
+    piece next = {letter->bytes, letter->columns, 0, *font};
+    next.cell.coverage += (size_t)glyph * font->width * font->height;
+    next.key = (uintptr_t)next.cell.coverage;
+    return next;
+}
+
+/* Bytes from the first letter to the last one that is written with it: blanks between them, too. */
+static size_t written_bytes(const char *text, const ls_letter *first, uint32_t *columns)
+{
+    size_t size = first->bytes;
+    *columns = first->columns;
+    size_t at = size;
+    uint32_t passed = *columns;
+    for (ls_letter next = ls_letter_first(text + at);
+         next.bytes > 0 && at + next.bytes <= LS_CANVAS_WRITTEN_BYTES_MAX &&
+         (next.code == ' ' || (next.columns == first->columns && !has_glyph(&next)));
+         next = ls_letter_first(text + at)) {
+        at += next.bytes;
+        passed += next.columns;
+        if (next.code != ' ') {
+            size = at;
+            *columns = passed;
+        }
+    }
+    return size;
+}
+
+/* False: no font has all of these letters. */
+static bool is_written(const ls_canvas_font *font, const char *text, piece *next)
+{
+    uint32_t width = next->columns * font->width;
+    const uint8_t *coverage =
+        font->writer->write(font->writer->user, font, text, next->bytes, width);
+    if (coverage) {
+        next->key = ls_hash_bytes(text, next->bytes, next->key);
+        next->cell.width = width;
+        next->cell.coverage = coverage;
+    }
+    return coverage != NULL;
+}
+
+static piece next_piece(const ls_canvas_font *font, const char *text)
+{
+    ls_letter first = ls_letter_first(text);
+    piece next = glyph_piece(font, &first);
+    if (has_glyph(&first) || !font->writer) {
+        return next;
+    }
+    piece many = next;
+    many.bytes = written_bytes(text, &first, &many.columns);
+    if (many.bytes > first.bytes && is_written(font, text, &many)) {
+        return many;
+    }
+    (void)is_written(font, text, &next);
+    return next;
+}
+
+/* A piece at its place: what decides about its pixels. */
+typedef struct piece_key {
+    uint64_t key;
     ls_canvas_point at;
     float height;
     uint32_t colour;
-} glyph_key;
+} piece_key;
 
-static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
-                       uint32_t colour, const uint8_t *coverage)
+static void draw_piece(ls_canvas *canvas, const piece *drawn, int32_t x, int32_t y, uint32_t colour)
 {
-    const glyph_key key = {(uintptr_t)coverage, {(float)x, (float)y}, 0.0f, colour};
+    const ls_canvas_font *cell = &drawn->cell;
+    const piece_key key = {drawn->key, {(float)x, (float)y}, 0.0f, colour};
     paint with = paint_of(colour);
     ls_canvas_rect part = rect_between(
         canvas, key.at,
-        (ls_canvas_point){(float)x + (float)font->width, (float)y + (float)font->height});
+        (ls_canvas_point){(float)x + (float)cell->width, (float)y + (float)cell->height});
     if (!ls_canvas_take(canvas, part, &key, sizeof key)) {
         return;
     }
     for (int32_t at_y = part.y; at_y < part.y + part.height; at_y++) {
         uint32_t *pixels = row_of(canvas, at_y);
-        const uint8_t *row = coverage + (size_t)(at_y - y) * font->width;
+        const uint8_t *row = cell->coverage + (size_t)(at_y - y) * cell->width;
         ls_canvas_runs runs = runs_of(canvas, at_y);
         for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
             span at = cut((span){part.x, part.x + part.width}, *run);
@@ -509,9 +565,11 @@ static void draw_glyph(ls_canvas *canvas, const ls_canvas_font *font, int32_t x,
 void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
                     uint32_t colour, const char *text)
 {
-    for (; *text && x < (int32_t)canvas->width;
-         text += ls_text_fit(text, 1), x += (int32_t)font->width) {
-        draw_glyph(canvas, font, x, y, colour, coverage_of(font, glyph_of(text)));
+    while (*text && x < (int32_t)canvas->width) {
+        piece next = next_piece(font, text);
+        draw_piece(canvas, &next, x, y, colour);
+        text += next.bytes;
+        x += (int32_t)(next.columns * font->width);
     }
 }
 
@@ -527,7 +585,7 @@ static const ls_canvas_font *font_for(const ls_canvas_fonts *fonts, float height
 }
 
 /* Blends the four samples round a place in a glyph; what lies outside of it is blank. */
-static float covered_at(const ls_canvas_font *font, const uint8_t *coverage, float x, float y)
+static float covered_at(const ls_canvas_font *cell, float x, float y)
 {
     int32_t left = (int32_t)floorf(x - 0.5f);
     int32_t top = (int32_t)floorf(y - 0.5f);
@@ -539,24 +597,23 @@ static float covered_at(const ls_canvas_font *font, const uint8_t *coverage, flo
         int32_t row = top + i / 2;
         float share =
             (i % 2 ? right_share : 1.0f - right_share) * (i / 2 ? low_share : 1.0f - low_share);
-        if (column >= 0 && row >= 0 && column < (int32_t)font->width &&
-            row < (int32_t)font->height) {
-            sum += share * (float)coverage[(uint32_t)row * font->width + (uint32_t)column];
+        if (column >= 0 && row >= 0 && column < (int32_t)cell->width &&
+            row < (int32_t)cell->height) {
+            sum += share * (float)cell->coverage[(uint32_t)row * cell->width + (uint32_t)column];
         }
     }
     return sum;
 }
 
-static void stretch_glyph(ls_canvas *canvas, const ls_canvas_font *font, const glyph_key *key,
-                          const uint8_t *coverage)
+static void stretch_piece(ls_canvas *canvas, const ls_canvas_font *cell, const piece_key *key)
 {
     paint with = paint_of(key->colour);
     ls_canvas_point place = key->at;
-    float scale = (float)font->height / key->height;
+    float scale = (float)cell->height / key->height;
     ls_canvas_rect part =
         rect_between(canvas, place,
-                     (ls_canvas_point){place.x + (float)font->width / scale + 1.0f,
-                                       place.y + (float)font->height / scale + 1.0f});
+                     (ls_canvas_point){place.x + (float)cell->width / scale + 1.0f,
+                                       place.y + (float)cell->height / scale + 1.0f});
     if (!ls_canvas_take(canvas, part, key, sizeof *key)) {
         return;
     }
@@ -566,7 +623,7 @@ static void stretch_glyph(ls_canvas *canvas, const ls_canvas_font *font, const g
         for (const ls_canvas_run *run = runs.first; run < runs.end; run++) {
             span at = cut((span){part.x, part.x + part.width}, *run);
             for (int32_t x = at.from; x < at.end; x++) {
-                float covered = covered_at(font, coverage, ((float)x + 0.5f - place.x) * scale,
+                float covered = covered_at(cell, ((float)x + 0.5f - place.x) * scale,
                                            ((float)y + 0.5f - place.y) * scale);
                 row[x] = mix(row[x], with.pixel, (uint32_t)(covered * (float)with.share / 255.0f));
             }
@@ -580,11 +637,13 @@ void ls_canvas_text_stretched(ls_canvas *canvas, const ls_canvas_fonts *fonts,
 {
     const ls_canvas_font *font = font_for(fonts, height);
     float scale = (float)font->height / height;
-    for (ls_canvas_point at = top_left; *text && at.x < (float)canvas->width;
-         text += ls_text_fit(text, 1), at.x += (float)font->width / scale) {
-        const uint8_t *coverage = coverage_of(font, glyph_of(text));
-        const glyph_key key = {(uintptr_t)coverage, at, height, colour};
-        stretch_glyph(canvas, font, &key, coverage);
+    ls_canvas_point at = top_left;
+    while (*text && at.x < (float)canvas->width) {
+        piece next = next_piece(font, text);
+        const piece_key key = {next.key, at, height, colour};
+        stretch_piece(canvas, &next.cell, &key);
+        text += next.bytes;
+        at.x += (float)(next.columns * font->width) / scale;
     }
 }
 

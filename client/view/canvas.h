@@ -33,11 +33,27 @@ typedef struct ls_canvas_point {
 /* Glyphs, all of one size: of the letters of Europe, in the order of ls_canvas_glyph_code. */
 #define LS_CANVAS_GLYPHS 473u
 
+#define LS_CANVAS_WRITTEN_BYTES_MAX 255u /* of letters that are written together */
+
+typedef struct ls_canvas_writer ls_canvas_writer;
+
 typedef struct ls_canvas_font {
-    uint32_t width; /* of a glyph, pixels */
+    uint32_t width; /* of a glyph, pixels: a column */
     uint32_t height;
-    const uint8_t *coverage; /* [LS_CANVAS_GLYPHS][height][width], 0 .. 255 */
+    const uint8_t *coverage;  /* [LS_CANVAS_GLYPHS][height][width], 0 .. 255 */
+    ls_canvas_writer *writer; /* of all other letters; NULL: '?' stands in their place */
 } ls_canvas_font;
+
+/* Writes letters that a font has no glyphs for: of scripts that are joined, stacked, or written
+ * from right to left, and of those with thousands of signs. */
+struct ls_canvas_writer {
+    void *user;
+    /* `bytes` of `text`, whole letters, as a picture [font->height][width] of 0 .. 255. The same
+     * letters in the same font and width give the same picture for as long as the canvas is
+     * painted, and it stays as it is. NULL: this machine has no such letters. */
+    const uint8_t *(*write)(void *user, const ls_canvas_font *font, const char *text, size_t bytes,
+                            uint32_t width);
+};
 
 /* The same letters in several sizes. */
 typedef struct ls_canvas_fonts {
@@ -81,8 +97,8 @@ void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour);
 /* `count` pixels, each of a colour of its own, all of them within the canvas: from (x, y) on. */
 void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count);
 
-/* One line of text with its top left corner at (x, y). Characters without a glyph are shown as
- * '?'. */
+/* One line of text with its top left corner at (x, y), each letter as wide as its columns. Letters
+ * without a glyph, and that no writer knows, are shown as '?'. */
 void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
                     uint32_t colour, const char *text);
 

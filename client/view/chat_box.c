@@ -1,12 +1,14 @@
 #include "lockstep/client/view/chat_box.h"
 
+#include "lockstep/client/view/letters.h"
+
 #include <string.h>
 
 #define PROMPT "say: "
 #define INDENT "  " /* no line of a player begins so, and none of the program */
 
 enum {
-    LETTERS_MIN = 16,
+    COLUMNS_MIN = 16,
 };
 
 /* ---- what the person does ---- */
@@ -27,7 +29,8 @@ static void close_line(ls_chat_box *box)
 static void erase_letter(ls_chat_box *box)
 {
     size_t at = 0;
-    for (size_t next = 0; box->typed[next] != '\0'; next += ls_text_fit(box->typed + next, 1)) {
+    for (size_t next = 0; box->typed[next] != '\0';
+         next += ls_letter_first(box->typed + next).bytes) {
         at = next;
     }
     box->typed[at] = '\0';
@@ -131,11 +134,11 @@ static char *push_row(ls_hud_model *hud)
     return hud->chat[hud->chat_count++];
 }
 
-static void push_line(ls_hud_model *hud, const char *text, uint32_t letters)
+static void push_line(ls_hud_model *hud, const char *text, uint32_t columns)
 {
     const char *indent = "";
     do {
-        size_t bytes = ls_text_fit(text, letters - strlen(indent));
+        size_t bytes = ls_letters_fit(text, columns - strlen(indent));
         bytes = LS_MIN(bytes, LS_HUD_CHAT_BYTES_MAX - 1 - strlen(indent));
         char *row = push_row(hud);
         memcpy(row, indent, strlen(indent));
@@ -146,27 +149,27 @@ static void push_line(ls_hud_model *hud, const char *text, uint32_t letters)
     } while (*text);
 }
 
-static void push_typed(ls_hud_model *hud, const char *typed, uint32_t letters)
+static void push_typed(ls_hud_model *hud, const char *typed, uint32_t columns)
 {
     char *row = push_row(hud);
-    size_t room = letters - strlen(PROMPT) - 1;
-    while (ls_text_fit(typed, room) < strlen(typed)) {
-        typed += ls_text_fit(typed, 1);
+    size_t room = columns - strlen(PROMPT) - 1;
+    while (ls_letters_fit(typed, room) < strlen(typed)) {
+        typed += ls_letter_first(typed).bytes;
     }
     memcpy(row, PROMPT, strlen(PROMPT));
     memcpy(row + strlen(PROMPT), typed, strlen(typed));
     memcpy(row + strlen(PROMPT) + strlen(typed), "_", 2);
 }
 
-void ls_chat_box_show(ls_chat_box *box, uint64_t elapsed_ns, uint32_t letters, ls_hud_model *hud)
+void ls_chat_box_show(ls_chat_box *box, uint64_t elapsed_ns, uint32_t columns, ls_hud_model *hud)
 {
-    letters = LS_MAX(letters, LETTERS_MIN);
+    columns = LS_MAX(columns, COLUMNS_MIN);
     let_time_pass(box, elapsed_ns);
     for (uint32_t i = 0; i < box->line_count; i++) {
-        push_line(hud, box->lines[i].text, letters);
+        push_line(hud, box->lines[i].text, columns);
     }
     hud->is_typing = box->is_open;
     if (box->is_open) {
-        push_typed(hud, box->typed, letters);
+        push_typed(hud, box->typed, columns);
     }
 }

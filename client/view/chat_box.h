@@ -45,8 +45,8 @@ bool ls_chat_box_pop_said(ls_chat_box *box, ls_chat_box_said *said);
 /* One more line to be shown; the oldest makes room. */
 void ls_chat_box_add(ls_chat_box *box, const char *line);
 
-/* Lets time pass, and writes the newest rows of at most so many letters into the model: lines, the
+/* Lets time pass, and writes the newest rows of at most so many columns into the model: lines, the
  * parts of long ones indented, and last the one that is being typed, or the end of it. */
-void ls_chat_box_show(ls_chat_box *box, uint64_t elapsed_ns, uint32_t letters, ls_hud_model *hud);
+void ls_chat_box_show(ls_chat_box *box, uint64_t elapsed_ns, uint32_t columns, ls_hud_model *hud);
 
 #endif

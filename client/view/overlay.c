@@ -1,5 +1,7 @@
 #include "lockstep/client/view/overlay.h"
 
+#include "lockstep/client/view/letters.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,9 +31,9 @@ enum {
     GRAPH_HEIGHT = 50,
     BAR_HEIGHT = 34,
     BAR_THICKNESS = 6,
-    COLUMN_LETTERS = 50, /* of figures */
-    CHAT_LETTERS_MAX = 64,
-    SEAT_GAP_LETTERS = 3,
+    FIGURE_COLUMNS = 50, /* of figures */
+    CHAT_COLUMNS_MAX = 64,
+    SEAT_GAP_COLUMNS = 3,
 };
 
 /* ---- frame times ---- */
@@ -87,11 +89,7 @@ static void paint_frame_times(const ls_overlay *overlay, int32_t right, int32_t 
 
 static int32_t text_width(const ls_canvas_font *font, const char *text)
 {
-    int32_t width = 0;
-    for (; *text; text += ls_text_fit(text, 1)) {
-        width += (int32_t)font->width;
-    }
-    return width;
+    return (int32_t)(ls_letters_columns(text) * font->width);
 }
 
 /* The larger of the two fonts in which the text fits into the width. */
@@ -115,15 +113,16 @@ static void paint_centred(const ls_overlay *overlay, const ls_canvas_font *font,
  * one, in as many rows as it takes. */
 typedef struct word_rows {
     const ls_canvas_font *font;
-    size_t letters; /* of a row */
+    size_t columns; /* of a row */
     int32_t height;
     int32_t width; /* of the longest */
 } word_rows;
 
 /* Cuts the first row off, behind a word where there is one; returns the rest. */
-static const char *next_row(const char *text, size_t letters, char row[LS_TEXT_BYTES_MAX])
+static const char *next_row(const char *text, size_t columns, char row[LS_TEXT_BYTES_MAX])
 {
-    size_t size = ls_text_fit(text, letters);
+    size_t size = ls_letters_fit(text, columns);
+    size = LS_MAX(size, ls_letter_first(text).bytes); /* wider than the row */
     size_t end = size;
     while (text[size] != '\0' && end > 0 && text[end] != ' ') {
         end--;
@@ -139,9 +138,9 @@ static word_rows rows_of(const ls_overlay *overlay, const char *text)
     int32_t room = (int32_t)overlay->canvas->width - 2 * MARGIN;
     word_rows rows = {font_that_fits(&overlay->fonts->text, &overlay->fonts->figures, text, room),
                       0, 0, 0};
-    rows.letters = (size_t)LS_MAX(room / (int32_t)rows.font->width, 1);
+    rows.columns = (size_t)LS_MAX(room / (int32_t)rows.font->width, 1);
     do {
-        text = next_row(text, rows.letters, row);
+        text = next_row(text, rows.columns, row);
         rows.width = LS_MAX(rows.width, text_width(rows.font, row));
         rows.height += (int32_t)rows.font->height;
     } while (*text);
@@ -153,7 +152,7 @@ static void paint_rows(const ls_overlay *overlay, int32_t y, uint32_t colour, co
     char row[LS_TEXT_BYTES_MAX];
     word_rows rows = rows_of(overlay, text);
     do {
-        text = next_row(text, rows.letters, row);
+        text = next_row(text, rows.columns, row);
         paint_centred(overlay, rows.font, y, colour, row);
         y += (int32_t)rows.font->height;
     } while (*text);
@@ -181,21 +180,12 @@ static int32_t bar_top(const ls_overlay *overlay)
     return has_alarm(overlay) ? banner_height(overlay) : 0;
 }
 
-static int32_t letters_of(const char *text)
+/* Columns that a seat takes, with its colour and the gap behind it. */
+static int32_t seat_columns(const ls_hud_seat *seat)
 {
-    int32_t letters = 0;
-    for (; *text; text += ls_text_fit(text, 1)) {
-        letters++;
-    }
-    return letters;
-}
-
-/* Columns of letters that a seat takes, with its colour and the gap behind it. */
-static int32_t seat_letters(const ls_hud_seat *seat)
-{
-    int32_t text = seat->text[0] ? letters_of(seat->text) + 1 : 0;
-    return seat->name[0] || seat->text[0] ? letters_of(seat->name) + text + 2 + SEAT_GAP_LETTERS
-                                          : 0;
+    int32_t text = seat->text[0] ? (int32_t)ls_letters_columns(seat->text) + 1 : 0;
+    int32_t name = (int32_t)ls_letters_columns(seat->name);
+    return name > 0 || text > 0 ? name + text + 2 + SEAT_GAP_COLUMNS : 0;
 }
 
 /* The next place in the bar, whose rows are as long as the canvas is wide. */
@@ -205,30 +195,30 @@ typedef struct bar_place {
     int32_t row;
 } bar_place;
 
-static void make_room(const ls_overlay *overlay, bar_place *place, int32_t letters)
+static void make_room(const ls_overlay *overlay, bar_place *place, int32_t columns)
 {
-    int32_t end = place->x + (letters - SEAT_GAP_LETTERS) * (int32_t)place->font->width;
+    int32_t end = place->x + (columns - SEAT_GAP_COLUMNS) * (int32_t)place->font->width;
     if (place->x > MARGIN && end > (int32_t)overlay->canvas->width - MARGIN) {
         place->x = MARGIN;
         place->row++;
     }
 }
 
-static int32_t match_letters(const ls_overlay *overlay)
+static int32_t match_columns(const ls_overlay *overlay)
 {
-    int32_t letters = letters_of(overlay->hud->match.text.bytes);
-    return letters > 0 ? letters + SEAT_GAP_LETTERS : 0;
+    int32_t columns = (int32_t)ls_letters_columns(overlay->hud->match.text.bytes);
+    return columns > 0 ? columns + SEAT_GAP_COLUMNS : 0;
 }
 
 static int32_t rows_in(const ls_overlay *overlay, const ls_canvas_font *font)
 {
     bar_place place = {font, MARGIN, 0};
     for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
-        int32_t letters = seat_letters(&overlay->hud->seats[i]);
-        make_room(overlay, &place, letters);
-        place.x += letters * (int32_t)font->width;
+        int32_t columns = seat_columns(&overlay->hud->seats[i]);
+        make_room(overlay, &place, columns);
+        place.x += columns * (int32_t)font->width;
     }
-    make_room(overlay, &place, match_letters(overlay));
+    make_room(overlay, &place, match_columns(overlay));
     return place.row + 1;
 }
 
@@ -252,7 +242,8 @@ static void paint_seat(const ls_overlay *overlay, uint32_t slot, bar_place at, i
     bool is_own = overlay->hud->owner == slot + 1;
     int32_t side = (int32_t)at.font->height / 2;
     int32_t name_x = at.x + 2 * (int32_t)at.font->width;
-    int32_t text_x = name_x + (letters_of(seat->name) + 1) * (int32_t)at.font->width;
+    int32_t text_x =
+        name_x + ((int32_t)ls_letters_columns(seat->name) + 1) * (int32_t)at.font->width;
     ls_canvas_rect patch = {at.x, y + ((int32_t)at.font->height - side) / 2, side, side};
     ls_canvas_fill(overlay->canvas, patch, seat->colour ? seat->colour : DIM);
     ls_canvas_text(overlay->canvas, at.font, name_x, y, is_own ? 0xFFFFFFFFu : DIM, seat->name);
@@ -271,14 +262,14 @@ static void paint_bar(const ls_overlay *overlay)
     ls_canvas_fill(overlay->canvas,
                    (ls_canvas_rect){0, bar_top(overlay), width, bar_height(overlay)}, PANEL);
     for (uint32_t i = 0; i < overlay->hud->seat_count; i++) {
-        int32_t letters = seat_letters(&overlay->hud->seats[i]);
-        make_room(overlay, &place, letters);
-        if (letters > 0) {
+        int32_t columns = seat_columns(&overlay->hud->seats[i]);
+        make_room(overlay, &place, columns);
+        if (columns > 0) {
             paint_seat(overlay, i, place, top + place.row * row_height);
         }
-        place.x += letters * (int32_t)place.font->width;
+        place.x += columns * (int32_t)place.font->width;
     }
-    make_room(overlay, &place, match_letters(overlay));
+    make_room(overlay, &place, match_columns(overlay));
     ls_canvas_text(
         overlay->canvas, place.font, width - MARGIN - text_width(place.font, match->text.bytes),
         top + place.row * row_height, match->colour ? match->colour : TEXT, match->text.bytes);
@@ -303,7 +294,7 @@ static bool has_figures(const ls_overlay *overlay)
 
 static int32_t column_width(const ls_overlay *overlay)
 {
-    return COLUMN_LETTERS * (int32_t)overlay->fonts->figures.width;
+    return FIGURE_COLUMNS * (int32_t)overlay->fonts->figures.width;
 }
 
 static int32_t columns_beside(const ls_overlay *overlay, int32_t taken)
@@ -343,7 +334,7 @@ static void paint_figures(const ls_overlay *overlay, int32_t top)
         int32_t y = top + PADDING / 2 + i % rows * (int32_t)font->height;
         char line[LS_VIEW_LINE_BYTES_MAX];
         ls_name_copy(line, sizeof line, overlay->hud->lines[i]);
-        line[ls_text_fit(line, COLUMN_LETTERS - 1)] = '\0';
+        line[ls_letters_fit(line, FIGURE_COLUMNS - 1)] = '\0';
         ls_canvas_text(overlay->canvas, font, x, y, TEXT, line);
     }
     if (has_graph(overlay)) {
@@ -387,11 +378,11 @@ static void paint_keys(const ls_overlay *overlay, int32_t top)
 
 /* ---- chat ---- */
 
-uint32_t ls_overlay_chat_letters(const ls_canvas_fonts *fonts, uint32_t width)
+uint32_t ls_overlay_chat_columns(const ls_canvas_fonts *fonts, uint32_t width)
 {
     uint32_t room = width > 2 * MARGIN ? width - 2 * MARGIN : 0;
-    uint32_t letters = fonts ? room / fonts->text.width : width - 1;
-    return LS_MIN(letters, (uint32_t)CHAT_LETTERS_MAX);
+    uint32_t columns = fonts ? room / fonts->text.width : width - 1;
+    return LS_MIN(columns, (uint32_t)CHAT_COLUMNS_MAX);
 }
 
 /* Above `bottom`, over the picture. */

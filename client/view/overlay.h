@@ -47,8 +47,8 @@ ls_overlay_margins ls_overlay_measure(const ls_overlay *overlay);
 
 void ls_overlay_paint(const ls_overlay *overlay);
 
-/* Letters that a row of the chat has room for; fonts NULL: on a terminal, a letter a pixel. */
-uint32_t ls_overlay_chat_letters(const ls_canvas_fonts *fonts, uint32_t width);
+/* Columns that a row of the chat has room for; fonts NULL: on a terminal, a column a pixel. */
+uint32_t ls_overlay_chat_columns(const ls_canvas_fonts *fonts, uint32_t width);
 
 void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to);
 

@@ -1,24 +1,25 @@
 #include "lockstep/client/view/text_view.h"
 
+#include "lockstep/client/view/letters.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "\033[38;2;255;255;255m\033[48;2;255;255;255m" and up to four bytes of a character. */
+/* "\033[38;2;255;255;255m\033[48;2;255;255;255m" and a letter. */
 enum {
-    CELL_BYTES = 42,
+    LETTER_BYTES_MAX = 26, /* with its marks; '?' stands for a longer one */
+    CELL_BYTES = 38 + LETTER_BYTES_MAX,
     LINE_BYTES = 16,
     ENDS_BYTES = 16
 };
 
 #define UPPER_HALF_BLOCK "\xE2\x96\x80"
 
-/* A character that stands in a cell; of 0 bytes: none does. */
+/* The letter of a cell. One that is two cells wide stands in the first. */
 typedef struct letter {
-    const char *bytes;
-    size_t size;
+    const char *bytes; /* NULL: none does */
+    size_t size;       /* 0: the second half of the letter before */
     uint32_t colour;
 } letter;
 
@@ -28,7 +29,28 @@ size_t ls_text_view_bytes(const ls_canvas *canvas)
     return rows * (canvas->width * (size_t)CELL_BYTES + LINE_BYTES) + ENDS_BYTES;
 }
 
-/* The characters of a row; later runs lie on top of earlier ones. */
+/* A letter of which one half is painted over, or beyond the edge, is not shown. */
+static void lay_letter(letter *letters, int64_t column, int64_t columns, const ls_letter *laid,
+                       const letter *shown)
+{
+    static const letter blank = {" ", 1, 0};
+    if (column < 0 || column + laid->columns > columns) {
+        return;
+    }
+    int64_t end = column + laid->columns;
+    if (letters[column].bytes && letters[column].size == 0) {
+        letters[column - 1] = blank;
+    }
+    if (end < columns && letters[end].bytes && letters[end].size == 0) {
+        letters[end] = blank;
+    }
+    letters[column] = *shown;
+    if (laid->columns == 2) {
+        letters[column + 1] = (letter){shown->bytes, 0, shown->colour};
+    }
+}
+
+/* The letters of a row; later runs lie on top of earlier ones. */
 static void lay_row(const ls_text_page *page, uint32_t row, letter *letters)
 {
     uint32_t columns = LS_MIN(page->canvas->width, LS_TEXT_VIEW_COLUMNS_MAX);
@@ -36,12 +58,16 @@ static void lay_row(const ls_text_page *page, uint32_t row, letter *letters)
     for (uint32_t i = 0; i < page->run_count; i++) {
         const ls_text_run *run = &page->runs[i];
         const char *text = run->text;
-        for (int64_t column = run->column; run->row == (int64_t)row && *text; column++) {
-            size_t size = ls_text_fit(text, 1);
-            if (column >= 0 && column < columns) {
-                letters[column] = (letter){text, size, run->colour};
+        for (int64_t column = run->column; run->row == (int64_t)row && *text;) {
+            ls_letter next = ls_letter_first(text);
+            letter shown = {text, next.bytes, run->colour};
+            if (next.bytes > LETTER_BYTES_MAX) {
+                shown = (letter){"?", 1, run->colour};
+                next.columns = 1;
             }
-            text += size;
+            lay_letter(letters, column, columns, &next, &shown);
+            column += next.columns;
+            text += next.bytes;
         }
     }
 }
@@ -132,12 +158,15 @@ static size_t choose(brush *with, char *text, uint32_t above, uint32_t below)
     return size;
 }
 
-/* A character stands before the lower of the two pixels. */
+/* A letter stands before the lower of the two pixels. */
 static size_t put_cell(brush *with, char *text, const uint32_t *upper, uint32_t width,
                        const letter *shown)
 {
     uint32_t below = colour_of(with->page, upper[width]);
-    if (shown->size > 0 && shown->size <= 4) {
+    if (shown->bytes && shown->size == 0) {
+        return 0;
+    }
+    if (shown->bytes) {
         size_t size = choose(with, text, colour_of(with->page, shown->colour >> 8), below);
         memcpy(text + size, shown->bytes, shown->size);
         return size + shown->size;
@@ -186,8 +215,8 @@ size_t ls_text_view_plain(const ls_text_page *page, char *text)
         for (uint32_t x = 0; x < canvas->width; x++) {
             letter shown = letter_in(letters, x);
             uint32_t light = lightness(canvas->pixels[(size_t)y * canvas->width + x]);
-            bool is_blank = light < dark + 8 && shown.size == 0;
-            if (shown.size > 0 && shown.size <= 4) {
+            bool is_blank = light < dark + 8 && !shown.bytes;
+            if (shown.bytes) {
                 memcpy(text + size, shown.bytes, shown.size);
                 size += shown.size;
             } else {

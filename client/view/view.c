@@ -382,7 +382,7 @@ void ls_view_compose(ls_view *view, const ls_view_frame *frame, ls_scene *scene)
     view->canvas = (ls_canvas){.width = frame->width, .height = frame->height};
     view->fonts = frame->fonts;
     advance(view, elapsed_ns);
-    ls_chat_box_show(&view->chat, elapsed_ns, ls_overlay_chat_letters(frame->fonts, frame->width),
+    ls_chat_box_show(&view->chat, elapsed_ns, ls_overlay_chat_columns(frame->fonts, frame->width),
                      &view->hud);
     draw(view, scene);
     double elapsed_s = (double)elapsed_ns / 1e9;

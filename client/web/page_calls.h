@@ -12,4 +12,9 @@ void ls_page_line(uint32_t level, const char *text, size_t size);
 /* Plays the cue of an id (ls_web_cue), so loud on each side. */
 void ls_page_sound(uint32_t id, float left, float right);
 
+/* Paints the letters of a line into [height][width] of 0 .. 255 with the browser's own fonts, which
+ * have any script. */
+void ls_page_letters(const char *text, size_t size, uint32_t width, uint32_t height,
+                     uint8_t *coverage);
+
 #endif

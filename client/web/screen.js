@@ -6,6 +6,7 @@ const GLYPHS = 473; // LS_CANVAS_GLYPHS
 const FONT_QUARTERS = [3, 4, 7, 16]; // of the text's size, as client/window has them
 const TEXT_PIXELS = 17; // of 13 points
 const WORLD_PIXELS_MAX = 72;
+const LINE_HEIGHT = 1.2, BASELINE = 0.95; // of a letter's size, the line from the top
 const DESK_BYTES = 4096; // LS_WEB_DESK_BYTES
 
 export let calls; // what the module exports
@@ -48,6 +49,15 @@ const page = {
       hasWaves.add(id);
     }
     post({ type: "sound", id, left, right, wave });
+  },
+  ls_page_letters(at, size, width, height, coverage) {
+    const pixels = height / LINE_HEIGHT;
+    const line = pen(width, height, pixels);
+    line.textAlign = "center";
+    line.fillText(textAt(at, size), width / 2, Math.round(pixels * BASELINE), width);
+    const { data } = line.getImageData(0, 0, width, height);
+    const bytes = bytesAt(coverage, width * height);
+    bytes.forEach((_, i) => { bytes[i] = data[4 * i + 3]; });
   },
 };
 
@@ -110,25 +120,27 @@ export function show(newCanvas, message, compose, goesOn) {
   frame();
 }
 
+// What letters of this size are drawn with.
+function pen(width, height, pixels) {
+  const made = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  made.font = `${pixels}px "DejaVu Sans Mono", Menlo, Consolas, monospace`;
+  made.fillStyle = "#fff";
+  return made;
+}
+
 // Letters as coverage, drawn by the browser, a row of them at a time.
 function drawFont(which, pixels) {
   const rowOf = 43;
-  const probe = new OffscreenCanvas(1, 1).getContext("2d");
-  probe.font = `${pixels}px "DejaVu Sans Mono", Menlo, Consolas, monospace`;
-  const width = Math.max(Math.round(probe.measureText("M").width), 1);
-  const height = Math.ceil(pixels * 1.2);
-  const row = new OffscreenCanvas(width * rowOf, height)
-    .getContext("2d", { willReadFrequently: true });
-  row.font = probe.font;
-  row.textBaseline = "alphabetic";
-  row.fillStyle = "#fff";
+  const width = Math.max(Math.round(pen(1, 1, pixels).measureText("M").width), 1);
+  const height = Math.ceil(pixels * LINE_HEIGHT);
+  const row = pen(width * rowOf, height, pixels);
   const coverage = new Uint8Array(GLYPHS * width * height);
   for (let first = 0; first < GLYPHS; first += rowOf) {
     const count = Math.min(rowOf, GLYPHS - first);
     row.clearRect(0, 0, width * rowOf, height);
     for (let i = 0; i < count; i++) {
       const letter = String.fromCodePoint(calls.ls_canvas_glyph_code(first + i));
-      row.fillText(letter, i * width, Math.round(pixels * 0.95), width);
+      row.fillText(letter, i * width, Math.round(pixels * BASELINE), width);
     }
     const { data } = row.getImageData(0, 0, width * rowOf, height);
     for (let i = 0; i < count * width * height; i++) {

@@ -1,10 +1,12 @@
 #include "lockstep/client/web/web_screen.h"
 
+#include "lockstep/client/view/letter_pictures.h"
 #include "lockstep/client/web/page_calls.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     FONTS = sizeof(ls_canvas_fonts) / sizeof(ls_canvas_font),
@@ -17,7 +19,8 @@ struct ls_screen {
     ls_canvas canvas; /* no pixels: its size is not known yet */
     ls_canvas_fonts fonts;
     uint8_t *coverage[FONTS];
-    uint64_t work_ns; /* of the frame before */
+    ls_letter_pictures *letters; /* of other scripts */
+    uint64_t work_ns;            /* of the frame before */
 };
 
 static ls_screen *shown; /* the page's only one */
@@ -40,6 +43,14 @@ void ls_screen_play_sound(ls_screen *screen, const ls_sound *sound)
 static void hear(void *user, const ls_sound *sound)
 {
     ls_screen_play_sound(user, sound);
+}
+
+static bool paint_letters(void *user, const ls_canvas_font *font, const char *text, uint32_t width,
+                          uint8_t *coverage)
+{
+    (void)user;
+    ls_page_letters(text, strlen(text), width, font->height, coverage);
+    return true;
 }
 
 /* ---- opening ---- */
@@ -67,6 +78,9 @@ ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *s
                                  .ear = {hear, screen}};
     ls_status status = ls_view_create(&view, allocator, &screen->view);
     LS_THEN(status, ls_scene_init(&screen->scene, allocator));
+    screen->letters =
+        ls_letter_pictures_create(&(ls_letter_painter){screen, paint_letters}, allocator);
+    LS_THEN(status, screen->letters ? LS_OK : LS_NO_MEMORY);
     if (status != LS_OK) {
         ls_screen_close(screen);
         return status;
@@ -84,6 +98,7 @@ void ls_screen_close(ls_screen *screen)
     for (uint32_t i = 0; i < FONTS; i++) {
         ls_release(screen->allocator, screen->coverage[i]);
     }
+    ls_letter_pictures_destroy(screen->letters);
     ls_release(screen->allocator, screen->canvas.pixels);
     ls_view_destroy(screen->view);
     ls_scene_deinit(&screen->scene);
@@ -107,8 +122,10 @@ uint8_t *ls_web_font(uint32_t which, uint32_t width, uint32_t height)
         ls_allocate_array(shown->allocator, LS_CANVAS_GLYPHS, (size_t)width * height);
     ls_canvas_font *fonts[] = {&shown->fonts.figures, &shown->fonts.text, &shown->fonts.title,
                                &shown->fonts.world};
-    *fonts[which] =
-        (ls_canvas_font){.width = width, .height = height, .coverage = shown->coverage[which]};
+    *fonts[which] = (ls_canvas_font){.width = width,
+                                     .height = height,
+                                     .coverage = shown->coverage[which],
+                                     .writer = ls_letter_pictures_writer(shown->letters)};
     return shown->coverage[which];
 }
 
@@ -200,6 +217,7 @@ uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
                                  .height = screen->canvas.height,
                                  .fonts = fonts};
     ls_view_compose(screen->view, &frame, &screen->scene);
+    ls_letter_pictures_begin(screen->letters);
     ls_scene_paint(&screen->scene, fonts, &screen->canvas);
     swap_colours(&screen->canvas);
     screen->work_ns = ls_clock_now_ns(&clock) - now_ns;

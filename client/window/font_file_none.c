@@ -28,3 +28,19 @@ ls_status ls_font_file_find(char *path, size_t capacity)
     }
     return is_found ? LS_OK : LS_NOT_FOUND;
 }
+
+ls_status ls_font_file_find_with(const uint32_t *codes, size_t count, uint32_t nth, char *path,
+                                 size_t capacity)
+{
+    /* Latin to Arabic and Hebrew, China, Japan, Korea, India, Thailand, signs and emoji. */
+    static const char *const files[] = {
+        "segoeui.ttf", "msyh.ttc",     "YuGothM.ttc", "msgothic.ttc", "malgun.ttf",  "Nirmala.ttf",
+        "Nirmala.ttc", "LeelawUI.ttf", "ebrima.ttf",  "seguisym.ttf", "seguiemj.ttf"};
+    (void)codes;
+    (void)count;
+    if (nth >= sizeof files / sizeof files[0]) {
+        return LS_NOT_FOUND;
+    }
+    int bytes = snprintf(path, capacity, "C:\\Windows\\Fonts\\%s", files[nth]);
+    return (size_t)bytes < capacity ? LS_OK : LS_NOT_FOUND;
+}

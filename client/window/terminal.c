@@ -1,5 +1,6 @@
 #include "lockstep/client/window/terminal.h"
 
+#include "lockstep/client/view/letters.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/system/output.h"
@@ -339,7 +340,7 @@ bool ls_terminal_show(ls_terminal *terminal, const ls_scene *scene, const char *
     terminal->text_size += terminal->is_live ? ls_text_view_colour(&page, picture)
                                              : ls_text_view_plain(&page, picture);
     for (uint32_t i = 0; i < line_count; i++) {
-        add_text(terminal, "%.*s%s\n", (int)ls_text_fit(lines[i], canvas->width - 1), lines[i],
+        add_text(terminal, "%.*s%s\n", (int)ls_letters_fit(lines[i], canvas->width - 1), lines[i],
                  terminal->is_live ? "\033[K" : "");
     }
     if (!terminal->is_live) {

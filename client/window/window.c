@@ -2,6 +2,7 @@
 
 #include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/client/window/font_file.h"
+#include "lockstep/client/window/font_writer.h"
 
 #include <SDL2/SDL.h>
 #include <SDL2/SDL_ttf.h>
@@ -28,6 +29,7 @@ struct ls_window {
     uint32_t text_points;
     ls_canvas_fonts fonts;
     uint8_t *glyphs[FONTS];
+    ls_font_writer *writer; /* of what the fonts have no glyphs for */
     char title[LS_WINDOW_TITLE_BYTES_MAX];
     float axes[SDL_CONTROLLER_AXIS_MAX]; /* as SDL orders them; y down */
     bool is_left_middle; /* the left button went down with alt held, and counts as the middle one */
@@ -70,7 +72,9 @@ static ls_status load_font(ls_window *window, const char *path, uint32_t points,
         TTF_CloseFont(font);
         return LS_IO;
     }
-    ls_canvas_font cells = {.width = (uint32_t)advance, .height = (uint32_t)TTF_FontHeight(font)};
+    ls_canvas_font cells = {.width = (uint32_t)advance,
+                            .height = (uint32_t)TTF_FontHeight(font),
+                            .writer = ls_font_writer_canvas(window->writer)};
     uint8_t *coverage =
         ls_allocate_array(window->allocator, LS_CANVAS_GLYPHS, (size_t)cells.width * cells.height);
     if (coverage) {
@@ -177,7 +181,8 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     if (!window->renderer && !SDL_GetWindowSurface(window->window)) {
         return ls_fail(LS_IO, why, "no window can be opened: %s", SDL_GetError());
     }
-    return load_fonts(window, TEXT_POINTS, why);
+    window->writer = ls_font_writer_create(window->allocator);
+    return window->writer ? load_fonts(window, TEXT_POINTS, why) : LS_NO_MEMORY;
 }
 
 ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
@@ -209,6 +214,7 @@ void ls_window_close(ls_window *window)
     SDL_DestroyTexture(window->texture);
     SDL_DestroyRenderer(window->renderer);
     SDL_DestroyWindow(window->window);
+    ls_font_writer_destroy(window->writer);
     TTF_Quit();
     SDL_Quit();
     for (uint32_t i = 0; i < FONTS; i++) {
@@ -508,6 +514,7 @@ ls_canvas *ls_window_canvas(ls_window *window)
     if (points > 0 && points != window->text_points) {
         load_fonts(window, points, NULL);
     }
+    ls_font_writer_begin(window->writer);
     return window->canvas.pixels ? &window->canvas : NULL;
 }
 

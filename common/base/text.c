@@ -145,15 +145,6 @@ void ls_text_make_printable(char *text, size_t size)
     }
 }
 
-size_t ls_text_fit(const char *text, size_t characters)
-{
-    size_t size = 0;
-    for (; text[size] != '\0' && (characters > 0 || is_inside(text[size])); size++) {
-        characters -= is_inside(text[size]) ? 0 : 1;
-    }
-    return size;
-}
-
 void ls_name_copy(char *field, size_t capacity, const char *name)
 {
     LS_ASSERT(capacity > 0);

@@ -28,9 +28,6 @@ ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...) LS_PR
  * another. Joiners of letters and emoji stay behind a character beyond ASCII. The size stays. */
 void ls_text_make_printable(char *text, size_t size);
 
-/* Bytes of the first `characters` characters of a text, or of all of it when it has fewer. */
-size_t ls_text_fit(const char *text, size_t characters);
-
 /* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cut at a character if it is
  * too long, and makes it printable. */
 void ls_name_copy(char *field, size_t capacity, const char *name);

@@ -112,7 +112,8 @@ ADAPTERS = {
     ),
     "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
     "natpmp.h": ("protocol/portmap/router_natpmp.c",),
-    "utf8proc.h": ("common/program/log_format.c", "common/program/player_name.c"),
+    "utf8proc.h": (
+        "common/program/log_format.c", "common/program/player_name.c", "tests/unit/test_letters.c"),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "aclapi.h": ("common/system/windows/*",),
@@ -157,7 +158,8 @@ ADAPTERS = {
     "microhttpd.h": ("server/control/http_daemon.h",),
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
-    "SDL2/*": ("client/window/font_file_none.c", "client/window/loudspeaker.c",
+    "SDL2/*": ("client/window/font_file_none.c", "client/window/font_writer.c",
+               "client/window/loudspeaker.c",
                "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
     # Of whoever is given the installed header alone.

@@ -176,7 +176,7 @@ Test(canvas, text_is_made_of_its_glyphs)
 {
     static uint8_t coverage[LS_CANVAS_GLYPHS * 2 * 3];
     memset(coverage + ('A' - 32) * 6, 255, 6);
-    ls_canvas_font font = {2, 3, coverage};
+    ls_canvas_font font = {.width = 2, .height = 3, .coverage = coverage};
     ls_canvas_text(&canvas, &font, 10, 10, WHITE, "A \xc3\xab\nA");
     cr_expect_eq(white_area(), 12);
     cr_expect_eq(at(11, 12), 0xFFFFFFu);
@@ -190,7 +190,7 @@ Test(canvas, text_is_made_of_its_glyphs)
 Test(canvas, every_glyph_is_found_by_its_character)
 {
     static uint8_t coverage[LS_CANVAS_GLYPHS];
-    ls_canvas_font font = {1, 1, coverage};
+    ls_canvas_font font = {.width = 1, .height = 1, .coverage = coverage};
     for (uint32_t i = 0; i < LS_CANVAS_GLYPHS; i++) {
         uint32_t code = ls_canvas_glyph_code(i);
         char text[4] = {(char)code, '\0', '\0', '\0'};
@@ -218,7 +218,7 @@ Test(canvas, text_is_stretched_to_any_height_and_cut_off_at_the_edge)
 {
     static uint8_t coverage[LS_CANVAS_GLYPHS * 4 * 8];
     memset(coverage + ('A' - 32) * 32, 255, 32);
-    ls_canvas_font font = {4, 8, coverage};
+    ls_canvas_font font = {.width = 4, .height = 8, .coverage = coverage};
     ls_canvas_fonts fonts = {font, font, font, font};
     for (float height = 6.0f; height < 40.0f; height += 3.5f) {
         clear();
@@ -235,4 +235,64 @@ Test(canvas, text_is_stretched_to_any_height_and_cut_off_at_the_edge)
                                  WHITE, "AA");
     }
     expect_fences();
+}
+
+/* The calls of a writer that paints all of its place. */
+typedef struct asked {
+    uint32_t count;
+    char text[4][LS_CANVAS_WRITTEN_BYTES_MAX + 1];
+    uint32_t width[4];
+    bool knows_none;
+} asked;
+
+static const uint8_t *write(void *user, const ls_canvas_font *font, const char *text, size_t bytes,
+                            uint32_t width)
+{
+    static uint8_t full[WIDTH * HEIGHT];
+    asked *seen = user;
+    cr_assert_lt(seen->count, 4);
+    cr_assert_leq((size_t)width * font->height, sizeof full);
+    memcpy(seen->text[seen->count], text, bytes);
+    seen->width[seen->count++] = width;
+    memset(full, 255, sizeof full);
+    return seen->knows_none ? NULL : full;
+}
+
+#define SALAM "\xD8\xB3\xD9\x84\xD8\xA7\xD9\x85" /* four letters, joined, from the right */
+#define AN "\xE5\xAE\x89"                        /* two columns wide */
+
+static asked write_with(const char *text, bool knows_none)
+{
+    static uint8_t coverage[LS_CANVAS_GLYPHS * 2 * 3];
+    asked seen = {.knows_none = knows_none};
+    ls_canvas_writer writer = {&seen, write};
+    ls_canvas_font font = {.width = 2, .height = 3, .coverage = coverage, .writer = &writer};
+    ls_canvas_text(&canvas, &font, 4, 4, WHITE, text);
+    return seen;
+}
+
+Test(canvas, letters_without_a_glyph_are_written_together)
+{
+    asked seen = write_with("a " SALAM " " SALAM " b" AN AN, false);
+    cr_assert_eq(seen.count, 2);
+    cr_expect_str_eq(seen.text[0], SALAM " " SALAM, "with the blank between, without those beside");
+    cr_expect_eq(seen.width[0], 9 * 2);
+    cr_expect_str_eq(seen.text[1], AN AN);
+    cr_expect_eq(seen.width[1], 4 * 2);
+    cr_expect_eq(at(4 + 2 * 2 - 1, 4), 0);
+    cr_expect_eq(at(4 + 2 * 2, 4), 0xFFFFFF, "behind a and a blank");
+    cr_expect_eq(at(4 + 11 * 2 - 1, 6), 0xFFFFFF);
+    cr_expect_eq(at(4 + 11 * 2, 4), 0, "the blank, and b without a glyph");
+    cr_expect_eq(at(4 + 13 * 2, 4), 0xFFFFFF);
+    cr_expect_eq(at(4 + 17 * 2 - 1, 4), 0xFFFFFF);
+    cr_expect_eq(at(4 + 17 * 2, 4), 0);
+}
+
+Test(canvas, letters_that_no_font_has_together_are_asked_for_one_by_one)
+{
+    asked seen = write_with(AN AN, true);
+    cr_assert_eq(seen.count, 3);
+    cr_expect_str_eq(seen.text[0], AN AN);
+    cr_expect_str_eq(seen.text[1], AN, "the first");
+    cr_expect_str_eq(seen.text[2], AN, "and the second");
 }

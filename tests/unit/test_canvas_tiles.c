@@ -84,7 +84,7 @@ TestSuite(canvas_tiles, .init = begin, .fini = end);
 
 static void paint_text(ls_canvas *to, const thing *it)
 {
-    const ls_canvas_font font = {FONT_WIDTH, FONT_HEIGHT, coverage};
+    const ls_canvas_font font = {.width = FONT_WIDTH, .height = FONT_HEIGHT, .coverage = coverage};
     const ls_canvas_fonts fonts = {font, font, font, font};
     if (it->kind == 5) {
         ls_canvas_text(to, &font, (int32_t)it->at.x, (int32_t)it->at.y, it->colour, it->text);

@@ -146,7 +146,11 @@ Test(chat_box, letters_of_four_bytes_fit_into_a_row)
     }
     ls_hud_model hud = {0};
     ls_chat_box_add(&box, line);
-    ls_chat_box_show(&box, 0, 64, &hud);
+    ls_chat_box_show(&box, 0, 120, &hud); /* each is two columns wide */
     cr_assert_eq(hud.chat_count, 1);
     cr_expect_str_eq(hud.chat[0], line);
+    ls_hud_model narrow = {0};
+    ls_chat_box_show(&box, 0, 64, &narrow);
+    cr_assert_eq(narrow.chat_count, 2);
+    cr_expect_eq(strlen(narrow.chat[0]), 32 * 4);
 }

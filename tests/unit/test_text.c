@@ -158,13 +158,6 @@ Test(text, a_cut_name_ends_with_a_whole_character)
     cr_assert_str_eq(field, "abc\xc3\xab");
 }
 
-Test(text, characters_are_counted_and_not_bytes)
-{
-    cr_assert_eq(ls_text_fit("Zo\xc3\xab!", 3), 4);
-    cr_assert_eq(ls_text_fit("Zo\xc3\xab!", 9), 5);
-    cr_assert_eq(ls_text_fit("ab", 0), 0);
-}
-
 Test(text, failing_sets_the_reason_and_returns_the_status)
 {
     ls_text why = {"before"};

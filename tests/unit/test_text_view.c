@@ -109,3 +109,36 @@ Test(text_view, text_stands_in_the_cells_as_it_is)
     ls_text_view_colour(&page, text);
     cr_expect(strstr(text, "\033[38;5;196m\xc3\xa9t\xc3\xa9"), "%s", text + 1);
 }
+
+Test(text_view, a_letter_of_two_columns_takes_two_cells)
+{
+    const ls_text_run run = {.row = 0, .text = "\xE5\xAE\x89z"};
+    page.runs = &run;
+    page.run_count = 1;
+    ls_text_view_plain(&page, text);
+    cr_expect_str_eq(text, "\xE5\xAE\x89z\n\n");
+    ls_text_view_colour(&page, text);
+    const char *end = strstr(text, "\xE5\xAE\x89");
+    cr_assert(end);
+    cr_expect(strncmp(end + 3, "z", 1) == 0, "the second half of it is nothing");
+}
+
+Test(text_view, half_of_a_wide_letter_is_not_shown)
+{
+    const ls_text_run runs[] = {{.row = 0, .text = "\xE5\xAE\x89\xE5\xAE\x89"},
+                                {.column = 1, .row = 0, .text = "ab"},
+                                {.column = 4, .row = 0, .text = "\xE5\xAE\x89"}};
+    page.runs = runs;
+    page.run_count = 3;
+    ls_text_view_plain(&page, text);
+    cr_expect_str_eq(text, " ab \n\n");
+}
+
+Test(text_view, marks_stay_on_their_letter)
+{
+    const ls_text_run run = {.row = 0, .text = "e\xCC\x81z"};
+    page.runs = &run;
+    page.run_count = 1;
+    ls_text_view_plain(&page, text);
+    cr_expect_str_eq(text, "e\xCC\x81z\n\n");
+}

@@ -41,8 +41,11 @@ static uint32_t pixels[WIDTH * HEIGHT];
 static ls_canvas canvas = {.pixels = pixels, .width = WIDTH, .height = HEIGHT};
 static uint64_t now_ns;
 static uint8_t glyphs[LS_CANVAS_GLYPHS * 4 * 8];
-static const ls_canvas_fonts fonts = {
-    {4, 8, glyphs}, {4, 8, glyphs}, {4, 8, glyphs}, {4, 8, glyphs}};
+#define FONT                                                                                       \
+    {                                                                                              \
+        .width = 4, .height = 8, .coverage = glyphs                                                \
+    }
+static const ls_canvas_fonts fonts = {FONT, FONT, FONT, FONT};
 
 static void fill_hud(void *user, ls_hud_model *hud)
 {

@@ -45,7 +45,7 @@ static ls_canvas_font font_of(uint32_t width, uint32_t height)
             }
         }
     }
-    return (ls_canvas_font){width, height, coverage};
+    return (ls_canvas_font){.width = width, .height = height, .coverage = coverage};
 }
 
 /* ---- a match ---- */
