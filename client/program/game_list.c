@@ -76,7 +76,7 @@ static int compare_games(const void *left, const void *right, const void *contex
 static void tidy(game_list *list)
 {
     for (uint32_t i = 0; i < list->search.count; i++) {
-        (void)ls_player_name_clean(list->games[i].listing.name);
+        (void)ls_player_name_clean(list->games[i].listing.name, LS_NAME_AS_GIVEN);
     }
     ls_stable_sort(list->games, list->search.count, sizeof list->games[0], list->scratch,
                    compare_games, NULL);

@@ -13,6 +13,10 @@ LS_C_BEGIN
 
 #define LS_NAME_LOOK_NUMBERS 3u
 
+/* For the number behind a name, which a server gives to one that looks like another: whatever
+ * stands there stays. */
+#define LS_NAME_AS_GIVEN 0u
+
 /* All 0: like no other. */
 typedef struct ls_name_look {
     uint64_t numbers[LS_NAME_LOOK_NUMBERS];

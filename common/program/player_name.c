@@ -2,6 +2,7 @@
 
 #include "lockstep/common/program/name_tables.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -459,21 +460,90 @@ static void keep_right(points *text)
     }
 }
 
-ls_name_look ls_player_name_clean(char name[LS_PLAYER_NAME_BYTES_MAX])
+/* ---- numbers behind names ---- */
+
+static bool looks_like(utf8proc_int32_t point, utf8proc_int32_t other)
+{
+    const ls_look_alike *row = look_alike_of(point);
+    const ls_look_alike *other_row = look_alike_of(other);
+    return (row ? row->looks_like : point) == (other_row ? other_row->looks_like : other);
+}
+
+/* Of any script; "l" and "O" are taken for digits, too. */
+static bool looks_like_digit(utf8proc_int32_t point)
+{
+    bool is_like = utf8proc_category(point) == UTF8PROC_CATEGORY_ND;
+    for (utf8proc_int32_t digit = '0'; digit <= '9' && !is_like; digit++) {
+        is_like = looks_like(point, digit);
+    }
+    return is_like;
+}
+
+/* Where blanks and marks before a place begin. */
+static size_t before_blanks(const points *text, size_t at)
+{
+    while (at > 0 && (text->at[at - 1] == ' ' || is_stacked(text->at[at - 1]))) {
+        at--;
+    }
+    return at;
+}
+
+/* Takes what looks like " (2)" off the end, as often as it stands there. */
+static void drop_numbers(points *text)
+{
+    size_t at = before_blanks(text, text->count);
+    while (at > 0 && looks_like(text->at[at - 1], ')')) {
+        size_t digits = 0;
+        at = before_blanks(text, at - 1);
+        while (at > 0 && looks_like_digit(text->at[at - 1])) {
+            at = before_blanks(text, at - 1);
+            digits++;
+        }
+        if (digits == 0 || at == 0 || !looks_like(text->at[at - 1], '(')) {
+            return;
+        }
+        at--;
+        while (at > 0 && text->at[at - 1] == ' ') {
+            at--;
+        }
+        text->count = at;
+        at = before_blanks(text, at);
+    }
+}
+
+/* Cleans until nothing changes: what goes may have been what another character stood behind. */
+static void make_clean(char name[LS_PLAYER_NAME_BYTES_MAX], bool has_number)
 {
     char before[LS_PLAYER_NAME_BYTES_MAX];
     points text;
-    name[well_formed_bytes(name)] = '\0';
     for (int i = 0; i < CLEANINGS_MAX; i++) {
         memcpy(before, name, sizeof before);
         (void)normalize(name, &text);
         keep_right(&text);
+        if (!has_number) {
+            drop_numbers(&text);
+        }
         ls_name_copy(name, LS_PLAYER_NAME_BYTES_MAX, encode(&text));
         if (name[0] != '\0' && strcmp(name, before) == 0) {
-            return look_of(name);
+            return;
         }
     }
     ls_name_copy(name, LS_PLAYER_NAME_BYTES_MAX, "player");
+}
+
+ls_name_look ls_player_name_clean(char name[LS_PLAYER_NAME_BYTES_MAX], uint32_t number)
+{
+    ls_text behind = {{0}};
+    name[well_formed_bytes(name)] = '\0';
+    make_clean(name, number == LS_NAME_AS_GIVEN);
+    if (number > 1) {
+        char whole[LS_PLAYER_NAME_BYTES_MAX];
+        ls_text_set(&behind, " (%" PRIu32 ")", number);
+        ls_name_copy(whole, LS_PLAYER_NAME_BYTES_MAX - strlen(behind.bytes), name);
+        make_clean(whole, false);
+        ls_name_copy(name, LS_PLAYER_NAME_BYTES_MAX - strlen(behind.bytes), whole);
+        memcpy(name + strlen(name), behind.bytes, strlen(behind.bytes) + 1);
+    }
     return look_of(name);
 }
 

@@ -17,9 +17,12 @@
 ls_status ls_player_name_read(const char *text, char out[LS_PLAYER_NAME_BYTES_MAX], ls_text *why);
 
 /* Makes a name of whatever somebody asks to be called, in its place: without what may not stand in
- * one, cut where it does not fit, "player" when nothing is left. Returns what it looks like; names
- * that differ in the case of letters alone look alike. */
-ls_name_look ls_player_name_clean(char name[LS_PLAYER_NAME_BYTES_MAX]);
+ * one, cut where it does not fit, "player" when nothing is left. The number behind a name, as in
+ * "Ann (2)", is a server's: LS_NAME_AS_GIVEN leaves it there, in a name that a server gave; with
+ * every other number, all that looks like one is taken off first, and this one is put there, none
+ * for 1. Returns what the name looks like; names that differ in the case of letters alone look
+ * alike. */
+ls_name_look ls_player_name_clean(char name[LS_PLAYER_NAME_BYTES_MAX], uint32_t number);
 
 /* The width to give printf's "%-*s" so that a name takes 16 columns of a terminal. */
 int ls_player_name_width(const char *name);

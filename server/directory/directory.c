@@ -157,7 +157,7 @@ static void take_name(entry *of, ls_relay_listing *listing)
         return;
     }
     memcpy(of->sent_name, listing->name, sizeof of->sent_name);
-    (void)ls_player_name_clean(listing->name);
+    (void)ls_player_name_clean(listing->name, LS_NAME_AS_GIVEN);
 }
 
 static void show(ls_directory *directory, entry *of, const char *code, const ls_relay_list *list,

@@ -118,8 +118,9 @@ typedef struct ls_match_config {
     void *may_join_user;
     /* Makes a name of what somebody asks to be called, in its place, and returns what it looks like
      * (common/program/player_name.h has one). One that looks like another here gets a number behind
-     * it, "Ann (2)". NULL: names are as they are asked for, and two may be the same. */
-    ls_name_look (*clean_name)(char name[LS_PLAYER_NAME_BYTES_MAX]);
+     * it, "Ann (2)", which it alone can get: 1 for none, and LS_NAME_AS_GIVEN for a name that was
+     * given before. NULL: names are as they are asked for, and two may be the same. */
+    ls_name_look (*clean_name)(char name[LS_PLAYER_NAME_BYTES_MAX], uint32_t number);
     /* Other matches are played here: a player who finds no seat, and asked for no match by its name
      * or its pass, is refused with FULL and not MATCH_FULL, so that its client asks again. */
     bool has_others;

@@ -233,6 +233,6 @@ ls_name_look ls_match_config_look(const ls_match_config *config, const char *nam
 {
     char cleaned[LS_PLAYER_NAME_BYTES_MAX];
     ls_name_copy(cleaned, sizeof cleaned, name);
-    return config->clean_name && cleaned[0] != '\0' ? config->clean_name(cleaned)
+    return config->clean_name && cleaned[0] != '\0' ? config->clean_name(cleaned, LS_NAME_AS_GIVEN)
                                                     : (ls_name_look){{0}};
 }

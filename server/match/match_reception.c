@@ -247,13 +247,8 @@ typedef struct asked_name {
 static bool try_number(const ls_match *match, const asked_name *asked, uint32_t number,
                        char out[LS_PLAYER_NAME_BYTES_MAX])
 {
-    ls_text suffix = {{0}};
-    if (number > 1) {
-        ls_text_set(&suffix, " (%" PRIu32 ")", number);
-    }
-    ls_name_copy(out, LS_PLAYER_NAME_BYTES_MAX - strlen(suffix.bytes), asked->text);
-    memcpy(out + strlen(out), suffix.bytes, strlen(suffix.bytes) + 1);
-    const ls_name_look look = match->config.clean_name(out);
+    memcpy(out, asked->text, LS_PLAYER_NAME_BYTES_MAX);
+    const ls_name_look look = match->config.clean_name(out, number);
     return !ls_seat_table_has_look(match->seats, &look, asked->own_slot) &&
            !ls_spectators_have_look(match->spectators, &look, asked->own_origin);
 }
@@ -268,7 +263,6 @@ static void give_name(const ls_match *match, const ls_match_pass *pass, uint32_t
     if (!match->config.clean_name) {
         return;
     }
-    (void)match->config.clean_name(asked.text);
     uint32_t taken = 0;
     uint32_t open = 1;
     while (open < NAME_NUMBERS_MAX && !try_number(match, &asked, open, hello->name)) {

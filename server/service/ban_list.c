@@ -59,7 +59,7 @@ static ls_status set_name(ls_ban *ban, const char *what, ls_text *why)
     char name[LS_PLAYER_NAME_BYTES_MAX];
     ls_status status = ls_player_name_read(what, name, why);
     if (status == LS_OK) {
-        ban->look = ls_player_name_clean(name);
+        ban->look = ls_player_name_clean(name, 1);
         ls_name_copy(ban->what, sizeof ban->what, name);
     }
     return status;
@@ -122,24 +122,13 @@ void ls_ban_list_write(const ls_ban_list *list, uint64_t now_unix_s, ls_json *ou
     }
 }
 
-/* A name that looked like another one has a number behind it, "Ann (2)". */
-static ls_name_look look_of(const char *text)
-{
-    char name[LS_PLAYER_NAME_BYTES_MAX];
-    ls_name_copy(name, sizeof name, text);
-    char *open = strrchr(name, '(');
-    if (open && open > name && open[-1] == ' ' && open[1] != ')' &&
-        strcmp(open + 1 + strspn(open + 1, "0123456789"), ")") == 0) {
-        open[-1] = '\0';
-    }
-    return ls_player_name_clean(name);
-}
-
 const ls_ban *ls_ban_list_find(const ls_ban_list *list, const ls_ban_subject *who,
                                uint64_t now_unix_s)
 {
     char account[LS_BAN_WHAT_BYTES] = "";
-    ls_name_look look = look_of(who->name);
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_name_copy(name, sizeof name, who->name);
+    const ls_name_look look = ls_player_name_clean(name, 1);
     const ls_ban *found = NULL;
     if (who->has_account) {
         snprintf(account, sizeof account, "%" PRIu64, who->account);

@@ -54,8 +54,17 @@ static void check_names(const char *const names[][2], uint32_t count)
 Test(names, equal_names_get_numbers)
 {
     static const char *const names[][2] = {
-        {"Ann", "Ann"},          {"Ann", "Ann (2)"}, {"ANN", "ANN (3)"}, {"Ann (2)", "Ann (2) (2)"},
+        {"Ann", "Ann"},          {"Ann", "Ann (2)"}, {"ANN", "ANN (3)"},
         {"\uff21nn", "Ann (4)"}, {"Zoe", "Zoe"},
+    };
+    check_names(names, sizeof names / sizeof names[0]);
+}
+
+Test(names, a_player_cannot_type_a_number_that_the_server_gives)
+{
+    static const char *const names[][2] = {
+        {"admin", "admin"},          {"Admin (1)", "Admin (2)"}, {"Admin (2)", "Admin (3)"},
+        {"admin (lO)", "admin (4)"}, {"Bob (2)", "Bob"},         {"(3)", "player"},
     };
     check_names(names, sizeof names / sizeof names[0]);
 }

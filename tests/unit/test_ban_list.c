@@ -92,6 +92,15 @@ Test(ban_list, a_name_is_banned_with_those_that_look_like_it)
     cr_assert_not(is_name_banned(""));
 }
 
+/* The server gave the number, and gives another one, or none, when the player comes again. */
+Test(ban_list, a_name_is_banned_whatever_number_stands_behind_it)
+{
+    ban(LS_BAN_NAME, "Mallory (2)", 10, "");
+    cr_assert_str_eq(list.rows[0].what, "Mallory");
+    cr_assert(is_name_banned("Mallory"));
+    cr_assert(is_name_banned("mallory (3)"));
+}
+
 Test(ban_list, a_ban_that_is_lifted_is_over)
 {
     uint64_t number = ban(LS_BAN_ADDRESS, "192.0.2.7", 20, "");

@@ -153,7 +153,7 @@ static void assert_cleaned(const char *text, const char *expected)
 {
     char name[LS_PLAYER_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%s", text);
-    ls_player_name_clean(name);
+    ls_player_name_clean(name, LS_NAME_AS_GIVEN);
     cr_assert_str_eq(name, expected, "%s: %s", text, name);
 }
 
@@ -177,13 +177,66 @@ Test(player_name, is_cleaned_of_what_may_not_stand_in_one)
     }
 }
 
+static void assert_numbered(const char *text, uint32_t number, const char *expected)
+{
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%s", text);
+    ls_player_name_clean(name, number);
+    cr_expect_str_eq(name, expected, "%s, %u: %s", text, (unsigned)number, name);
+}
+
+Test(player_name, a_number_behind_it_is_of_the_server_alone)
+{
+    static const char *const typed[] = {
+        "Admin (1)",
+        "Admin (2)",
+        "Admin(1)",
+        "Admin (12) (3)",
+        "Admin ( 1 )",
+        "Admin (1) ",
+        "Admin \u2474",                 /* a parenthesised digit one */
+        "Admin \uff08\uff11\uff09",     /* wide */
+        "Admin \u2768l\u2769",          /* ornaments, and a small l */
+        "Admin (\u0661)",               /* Arabic */
+        "Admin (\u096b)",               /* Devanagari, like no digit of Europe */
+        "Admin (1\u0301)\u0332",        /* with marks on it */
+        "Admin (1\ufe0f\u20e3)",        /* a key's cap */
+        "Admin (\U0001d7cf\U0001d7d8)", /* bold */
+    };
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
+        assert_numbered(typed[i], 1, "Admin");
+        assert_numbered(typed[i], 7, "Admin (7)");
+    }
+    assert_numbered("Admin", LS_NAME_AS_GIVEN, "Admin");
+    assert_numbered("Admin (7)", LS_NAME_AS_GIVEN, "Admin (7)");
+    assert_numbered("(1)", 1, "player");
+    assert_numbered("(1)", 2, "player (2)");
+}
+
+Test(player_name, what_is_no_number_behind_it_stays)
+{
+    static const char *const names[] = {
+        "Admin 1", "Admin (one)", "Admin ()", "(1) Admin", "Admin (1) x", "1)", "Admin (1.5)",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_numbered(names[i], 1, names[i]);
+    }
+}
+
+/* A name is cut so that its number fits, and what is left does not end in another one. */
+Test(player_name, a_number_fits_behind_the_longest)
+{
+    assert_numbered("1234567890123456789012345678901", 65536, "12345678901234567890123 (65536)");
+    assert_numbered("12345678901234567890123 (9) 890", 3, "12345678901234567890123 (3)");
+}
+
 static bool are_alike(const char *text, const char *other)
 {
     char name[LS_PLAYER_NAME_BYTES_MAX], second[LS_PLAYER_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%s", text);
     snprintf(second, sizeof second, "%s", other);
-    const ls_name_look look = ls_player_name_clean(name);
-    const ls_name_look other_look = ls_player_name_clean(second);
+    const ls_name_look look = ls_player_name_clean(name, LS_NAME_AS_GIVEN);
+    const ls_name_look other_look = ls_player_name_clean(second, LS_NAME_AS_GIVEN);
     cr_assert_eq(ls_name_look_is_like(&look, &other_look),
                  ls_name_look_is_like(&other_look, &look));
     return ls_name_look_is_like(&look, &other_look);
