@@ -65,8 +65,45 @@ static size_t announced_bytes(uint8_t first)
                           : 0;
 }
 
-/* Control characters, what has no glyph, what turns the direction of the text around it, halves of
- * surrogate pairs and what is no character at all. */
+/* Of these `bytes`, which may be well-formed. */
+static uint32_t point_of(const char *text, size_t bytes)
+{
+    uint32_t point = (uint8_t)text[0] & (bytes == 1 ? 0x7fu : 0x7fu >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        point = point << 6 | ((uint8_t)text[i] & 0x3fu);
+    }
+    return point;
+}
+
+/* Bytes of the well-formed character that begins here; 0: none does. */
+static size_t well_formed_character(const char *text, size_t size)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t bytes = size > 0 ? announced_bytes((uint8_t)text[0]) : 0;
+    if (bytes == 0 || bytes > size) {
+        return 0;
+    }
+    for (size_t i = 1; i < bytes; i++) {
+        if (!is_inside(text[i])) {
+            return 0;
+        }
+    }
+    uint32_t point = point_of(text, bytes);
+    bool is_half = point >= 0xd800 && point <= 0xdfff;
+    return point >= least[bytes] && point <= 0x10ffff && !is_half ? bytes : 0;
+}
+
+size_t ls_text_utf8_bytes(const char *text, size_t size)
+{
+    size_t at = 0;
+    for (size_t bytes = 1; bytes > 0; at += bytes) {
+        bytes = well_formed_character(text + at, size - at);
+    }
+    return at;
+}
+
+/* Control characters, what has no glyph, what turns the direction of the text around it, and what
+ * is no character at all. */
 static bool is_shown(uint32_t point)
 {
     static const struct {
@@ -74,7 +111,7 @@ static bool is_shown(uint32_t point)
     } hidden[] = {
         {0x0, 0x1f},        {0x7f, 0x9f},          {0xad, 0xad},     {0x61c, 0x61c},
         {0x180e, 0x180e},   {0x200b, 0x200f},      {0x2028, 0x202e}, {0x2060, 0x206f},
-        {0xd800, 0xf8ff},   {0xfdd0, 0xfdef},      {0xfeff, 0xfeff}, {0xfff0, 0xfffb},
+        {0xe000, 0xf8ff},   {0xfdd0, 0xfdef},      {0xfeff, 0xfeff}, {0xfff0, 0xfffb},
         {0xe0000, 0xe0fff}, {0xf0000, UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
@@ -88,19 +125,8 @@ static bool is_shown(uint32_t point)
 /* Bytes of the character that begins here, 0 when none does that may be shown. */
 static size_t character_bytes(const char *text, size_t size)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t bytes = announced_bytes((uint8_t)text[0]);
-    if (bytes == 0 || bytes > size) {
-        return 0;
-    }
-    uint32_t point = (uint8_t)text[0] & (bytes == 1 ? 0x7fu : 0x7fu >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if (!is_inside(text[i])) {
-            return 0;
-        }
-        point = point << 6 | ((uint8_t)text[i] & 0x3fu);
-    }
-    return point >= least[bytes] && is_shown(point) ? bytes : 0;
+    size_t bytes = well_formed_character(text, size);
+    return bytes > 0 && is_shown(point_of(text, bytes)) ? bytes : 0;
 }
 
 /* Bytes of what nobody sees and which changes what is seen before it: a joiner of letters or emoji

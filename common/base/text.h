@@ -22,6 +22,9 @@ void ls_text_add(ls_text *text, const char *format, ...) LS_PRINTF(2, 3);
 /* Sets `why`, which may be NULL, and returns the status: the last line of a function that fails. */
 ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...) LS_PRINTF(3, 4);
 
+/* Bytes before the first one that belongs to no well-formed character of UTF-8. */
+size_t ls_text_utf8_bytes(const char *text, size_t size);
+
 /* Puts '?' in the place of every byte that belongs to no well-formed character of UTF-8, or to one
  * that a reader cannot see (control characters, marks that turn the direction of writing, private
  * use), so that a hostile text can neither move a terminal's cursor nor make a line read as

@@ -192,6 +192,8 @@ void ls_json_release_line(char *line)
 enum {
     DEPTH_MAX = 32,
     HASH_DIGITS = 16,
+    KEYS_MAX = 256,       /* of one object: each is compared with all others */
+    WORD_BYTES_MAX = 400, /* numbers are printed in fewer */
 };
 
 #define WHOLE_MAX 1e15             /* above it cJSON rounds what it writes */
@@ -203,29 +205,101 @@ static bool is_escaped_nul(const char *text, size_t size)
     return size >= 6 && memcmp(text, "\\u0000", 6) == 0;
 }
 
-/* cJSON goes down a call for each level: so the depth is looked at before. */
-static bool is_unusable(const char *text, size_t size)
+/* Bytes of a text from its quote to the other one; 0: it has no end, or what no text may have. */
+static size_t string_bytes(const char *text, size_t size)
 {
-    int depth = 0;
-    bool is_string = false;
-    bool is_escaped = false;
-    bool has_nul = false;
-    for (size_t i = 0; i < size && depth <= DEPTH_MAX && !has_nul; i++) {
-        char c = text[i];
-        if (is_string) {
-            has_nul = !is_escaped && is_escaped_nul(text + i, size - i);
-            is_string = is_escaped || c != '"';
-            is_escaped = !is_escaped && c == '\\';
-        } else {
-            is_string = c == '"';
-            depth += c == '[' || c == '{' ? 1 : 0;
-            depth -= c == ']' || c == '}' ? 1 : 0;
+    for (size_t i = 1; i < size; i++) {
+        if (text[i] == '"') {
+            return i + 1;
         }
+        if ((unsigned char)text[i] < ' ' || is_escaped_nul(text + i, size - i)) {
+            return 0;
+        }
+        i += text[i] == '\\';
     }
-    return depth > DEPTH_MAX || has_nul;
+    return 0;
 }
 
-/* Nothing but white space may stand behind the value; a text inside has no NUL. */
+static size_t digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* cJSON takes 01, +1, .5 and 1. for numbers, which others read as octal ones, or not at all. */
+static bool is_number(const char *text)
+{
+    text += *text == '-';
+    size_t whole = digits(text);
+    bool is_right = whole > 0 && (whole == 1 || text[0] != '0');
+    text += whole;
+    if (*text == '.') {
+        whole = digits(++text);
+        is_right = is_right && whole > 0;
+        text += whole;
+    }
+    if (*text == 'e' || *text == 'E') {
+        text += 1 + (text[1] == '+' || text[1] == '-');
+        whole = digits(text);
+        is_right = is_right && whole > 0;
+        text += whole;
+    }
+    return is_right && *text == '\0';
+}
+
+/* Bytes of a word or number; 0: it is none. */
+static size_t word_bytes(const char *text, size_t size)
+{
+    char word[WORD_BYTES_MAX + 1];
+    size_t bytes = 0;
+    while (bytes < size && bytes < WORD_BYTES_MAX && !strchr(" \t\r\n,:[]{}\"", text[bytes])) {
+        word[bytes] = text[bytes];
+        bytes++;
+    }
+    word[bytes] = '\0';
+    bool is_right = strcmp(word, "true") == 0 || strcmp(word, "false") == 0 ||
+                    strcmp(word, "null") == 0 || is_number(word);
+    return is_right ? bytes : 0;
+}
+
+/* Each piece of the text is one of JSON, and it is not nested too deeply: cJSON goes down a call
+ * for each level, takes any control character for a blank, and skips a byte order mark. The text
+ * has no NUL. */
+static bool has_right_pieces(const char *text, size_t size)
+{
+    int depth = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < size && depth <= DEPTH_MAX; i += bytes) {
+        bytes = text[i] == '"'                     ? string_bytes(text + i, size - i)
+                : strchr(" \t\r\n,:[]{}", text[i]) ? 1
+                                                   : word_bytes(text + i, size - i);
+        if (bytes == 0) {
+            return false;
+        }
+        depth += text[i] == '[' || text[i] == '{' ? 1 : 0;
+        depth -= text[i] == ']' || text[i] == '}' ? 1 : 0;
+    }
+    return depth <= DEPTH_MAX;
+}
+
+/* Of two members with one key a reader may take the first or the last. */
+static bool has_keys_once(const ls_json *json)
+{
+    uint32_t count = 0;
+    for (const ls_json *at = ls_json_first(json); at; at = at->next) {
+        count++;
+        if (!has_keys_once(at) || (at->string && count > KEYS_MAX)) {
+            return false;
+        }
+        for (const ls_json *other = at->next; other && at->string; other = other->next) {
+            if (strcmp(at->string, other->string) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Nothing but white space may stand behind the value. */
 static bool is_whole(const char *end, const char *text, size_t size)
 {
     while (end < text + size && strchr(" \t\r\n", *end) && *end != '\0') {
@@ -236,12 +310,12 @@ static bool is_whole(const char *end, const char *text, size_t size)
 
 ls_json *ls_json_parse(const char *text, size_t size)
 {
-    if (size == 0 || memchr(text, '\0', size) || is_unusable(text, size)) {
+    if (size == 0 || memchr(text, '\0', size) || !has_right_pieces(text, size)) {
         return NULL;
     }
     const char *end = NULL;
     cJSON *json = cJSON_ParseWithLengthOpts(text, size, &end, false);
-    if (json && !is_whole(end, text, size)) {
+    if (json && (!is_whole(end, text, size) || !has_keys_once(json))) {
         cJSON_Delete(json);
         return NULL;
     }

@@ -94,8 +94,9 @@ void ls_json_release_line(char *line); /* NULL is allowed */
  * of it: bounded in size and depth, every value checked for its type. Shares the tables of
  * fields with the writing ---- */
 
-/* NULL: it is no JSON value as a whole, is nested too deeply, has a text with a NUL (\u0000) in it,
- * or memory is out. For ls_json_destroy. */
+/* NULL: it is no JSON value as a whole by the letter of RFC 8259, has a key twice or more than 256
+ * keys in one object, a text with a NUL (\u0000) in it, is nested too deeply, or memory is out.
+ * Whether texts are UTF-8 is not looked at: our own may have paths. For ls_json_destroy. */
 ls_json *ls_json_parse(const char *text, size_t size);
 
 bool ls_json_is_object(const ls_json *json);

@@ -320,25 +320,10 @@ static ls_status check_points(const points *text, ls_text *why)
                            : ls_fail(LS_BAD_ARGUMENT, why, "--name takes a name, not blanks");
 }
 
-/* Where the first byte stands that is no part of UTF-8; the end when there is none. */
-static size_t well_formed_bytes(const char *text)
-{
-    size_t at = 0;
-    utf8proc_int32_t point = 0;
-    while (text[at] != '\0') {
-        utf8proc_ssize_t bytes = utf8proc_iterate((const utf8proc_uint8_t *)text + at, -1, &point);
-        if (bytes <= 0) {
-            return at;
-        }
-        at += (size_t)bytes;
-    }
-    return at;
-}
-
 ls_status ls_player_name_read(const char *text, char out[LS_PLAYER_NAME_BYTES_MAX], ls_text *why)
 {
     points read;
-    size_t good = well_formed_bytes(text);
+    size_t good = ls_text_utf8_bytes(text, strlen(text));
     if (text[good] != '\0') {
         return ls_fail(LS_BAD_ARGUMENT, why, "--name takes UTF-8, and byte %zu is none", good + 1);
     }
@@ -534,7 +519,7 @@ static void make_clean(char name[LS_PLAYER_NAME_BYTES_MAX], bool has_number)
 ls_name_look ls_player_name_clean(char name[LS_PLAYER_NAME_BYTES_MAX], uint32_t number)
 {
     ls_text behind = {{0}};
-    name[well_formed_bytes(name)] = '\0';
+    name[ls_text_utf8_bytes(name, strlen(name))] = '\0';
     make_clean(name, number == LS_NAME_AS_GIVEN);
     if (number > 1) {
         char whole[LS_PLAYER_NAME_BYTES_MAX];

@@ -68,35 +68,56 @@ static bool is_gap_odd(const char *end, const char *next, uintptr_t right)
     return gap != right && gap <= GAP_MAX;
 }
 
+/* A target that names a host would count before the Host header. */
 ls_http_head ls_http_head_of(const char *target)
 {
-    return (ls_http_head){.end = target + strlen(target),
-                          .is_odd = target[strcspn(target, "%?")] == '%' || strstr(target, "%00") ||
-                                    strchr(target, '\r')};
+    return (ls_http_head){.target = target,
+                          .end = target + strlen(target),
+                          .is_odd = target[0] != '/' || target[strcspn(target, "%?")] == '%' ||
+                                    strstr(target, "%00") || strchr(target, '\r')};
 }
 
-void ls_http_head_begin(ls_http_head *head, const char *version)
+void ls_http_head_begin(ls_http_head *head, const char *method, const char *version)
 {
-    head->is_odd |= is_gap_odd(head->end, version, 1);
+    head->is_odd |=
+        is_gap_odd(method + strlen(method), head->target, 1) || is_gap_odd(head->end, version, 1);
     head->is_old = strcmp(version, "HTTP/1.0") == 0;
     head->end = version + strlen(version);
 }
 
+/* Headers of which one reader takes the first and another one the last: all that we read. */
+static uint32_t bit_of(const char *name)
+{
+    static const char *const single[] = {
+        "Host",          "Authorization",     "Content-Type",  "Last-Event-ID",
+        "Origin",        "Sec-WebSocket-Key", "If-None-Match", "Sec-WebSocket-Version",
+        "Content-Length"};
+    for (uint32_t i = 0; i < sizeof single / sizeof single[0]; i++) {
+        if (strcasecmp(name, single[i]) == 0) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
+/* No body of ours is compressed: a proxy that unpacks one sees another request. */
 void ls_http_head_add(ls_http_head *head, const char *name, size_t name_size, const char *value,
                       size_t value_size)
 {
+    uint32_t bit = bit_of(name);
     head->lengths += strcasecmp(name, "Content-Length") == 0;
     head->encodings += strcasecmp(name, "Transfer-Encoding") == 0;
-    head->hosts += strcasecmp(name, "Host") == 0;
     head->is_odd |= is_gap_odd(head->end, name, 2) || strcspn(name, " \t\r") != name_size ||
-                    strcspn(value, "\r") != value_size;
+                    strcspn(value, "\r") != value_size || (head->seen & bit) != 0 ||
+                    strcasecmp(name, "Content-Encoding") == 0;
+    head->seen |= bit;
     head->end = value + value_size;
 }
 
 bool ls_http_head_is_ambiguous(const ls_http_head *head, const char *end)
 {
-    return head->is_odd || is_gap_odd(head->end, end, 4) || head->hosts > 1 ||
-           head->lengths + head->encodings > 1 || (head->is_old && head->encodings > 0);
+    return head->is_odd || is_gap_odd(head->end, end, 4) || head->lengths + head->encodings > 1 ||
+           (head->is_old && head->encodings > 0);
 }
 
 /* ---- wrong tokens ---- */

@@ -23,14 +23,16 @@ bool ls_http_host_is_known(const char *host, const char *names);
  * are gaps that are too small or too large. Where a part was moved, its gaps tell nothing. No path
  * of ours needs a '%', which a proxy that guards some of them may leave as it is. */
 typedef struct ls_http_head {
-    uint32_t lengths, encodings, hosts;
-    const char *end; /* of the part before */
-    bool is_old;     /* HTTP/1.0 */
+    uint32_t lengths, encodings;
+    uint32_t seen;      /* a bit for each header that may stand there once */
+    const char *target; /* as it came */
+    const char *end;    /* of the part before */
+    bool is_old;        /* HTTP/1.0 */
     bool is_odd;
 } ls_http_head;
 
 ls_http_head ls_http_head_of(const char *target); /* not yet decoded */
-void ls_http_head_begin(ls_http_head *head, const char *version);
+void ls_http_head_begin(ls_http_head *head, const char *method, const char *version);
 void ls_http_head_add(ls_http_head *head, const char *name, size_t name_size, const char *value,
                       size_t value_size);
 /* Whether two who read it could take it for two requests, or for two different ones. */

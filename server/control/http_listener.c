@@ -403,7 +403,7 @@ static bool is_ambiguous(const work *of, const char *method, const char *version
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(of->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     ls_http_head head = of->head;
-    ls_http_head_begin(&head, version);
+    ls_http_head_begin(&head, method, version);
     (void)MHD_get_connection_values_n(of->connection, MHD_HEADER_KIND, look_at_header, &head);
     return !info || ls_http_head_is_ambiguous(&head, method + info->header_size);
 }

@@ -343,7 +343,7 @@ static bool is_odd(const request *of, struct MHD_Connection *connection, const c
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     ls_http_head head = of->head;
-    ls_http_head_begin(&head, version);
+    ls_http_head_begin(&head, method, version);
     (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &head);
     return !info || ls_http_head_is_ambiguous(&head, method + info->header_size) ||
            head.encodings > 0 || (head.lengths > 0 && !of->is_offer);

@@ -188,6 +188,21 @@ def test_broken_bodies_and_paths_are_refused():
             ("/message", {"text": "half\0a text"}),
             ("/rooms", {"seed": 2**53}),
             ("/rooms", {"param": [-2**53]}),
+            ("/rooms", b'{"players":2,"players":3}'),
+            ("/rooms", b'{"players":2,"pl\\u0061yers":3}'),
+            ("/rooms", b'{"players":02}'),
+            ("/message", b'{"text":"one","text":"two"}'),
+            ("/message", b'{"text":"one","Text":"two"}'),
+            ("/message", b'{"text":"one\ntwo"}'),
+            ("/message", b'{"text":"\xff"}'),
+            ("/message", b'\xef\xbb\xbf{"text":"one"}'),
+            (kick, {"Why": "rude"}),
+            (kick, {"why ": "rude"}),
+            (kick, {"": "rude"}),
+            (kick.replace("kick", "ban"), b'{"seconds":60,"seconds":1}'),
+            (kick.replace("kick", "ban"), {"seconds": 60, "Seconds": 1}),
+            ("/bans", {"kind": "name", "what": "ann", "seconds": 60, "until": 1}),
+            ("/drain", {"room": "arena-1"}),
         ):
             status, _, text = service.ask("POST", API + path, body)
             assert status == 400 and json.loads(text)["error"], (path, body, status, text)

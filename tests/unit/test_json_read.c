@@ -1,6 +1,7 @@
 #include "lockstep/common/program/json.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static ls_json *parse(const char *text)
@@ -23,6 +24,64 @@ Test(json_read, bytes_that_are_no_json_as_a_whole_are_refused)
     expect_refused("[1,2");
     expect_refused("\"open");
     cr_assert_null(ls_json_parse("{}\0{}", 5));
+}
+
+/* One reader takes these, and another one reads something else or nothing. */
+Test(json_read, json_that_two_readers_read_in_two_ways_is_refused)
+{
+    static const char *const bad[] = {
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":1,\"b\":2,\"\\u0061\":2}",
+        "{\"x\":[{\"a\":{\"b\":1,\"c\":2,\"b\":1}}]}",
+        "{\"a\":01}",
+        "{\"a\":-01}",
+        "{\"a\":+1}",
+        "{\"a\":.5}",
+        "{\"a\":1.}",
+        "{\"a\":1e}",
+        "{\"a\":1e+}",
+        "{\"a\":0x10}",
+        "{\"a\":-}",
+        "{\"a\":1-1}",
+        "{\"a\":Infinity}",
+        "{\"a\":True}",
+        "{\"a\":\"\t\"}",
+        "{\"a\":\"\n\"}",
+        "{\"a\":\v1}",
+        "{\"a\":1\x01}",
+        "\xef\xbb\xbf{\"a\":1}",
+        "{\"a\":1}\xa0",
+        "{\"a\":/**/1}",
+    };
+    static const char *const good[] = {
+        "{\"a\":0,\"A\":0,\"b\":{\"a\":0}}",
+        "{\"a\":[-0, 0.50, 1e5, 1E-5, 10.0e+10, true, false, null]}",
+        " \t\r\n{ \"a\" : \"\\u0061\\\\u0000\\t\xff\" } ",
+        "[{\"a\":1},{\"a\":1}]",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        expect_refused(bad[i]);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        ls_json *json = parse(good[i]);
+        cr_expect_not_null(json, "%s", good[i]);
+        ls_json_destroy(json);
+    }
+}
+
+Test(json_read, an_object_has_a_limit_of_keys)
+{
+    char text[4096] = "{";
+    for (uint32_t i = 0; i < 256; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\"%u\":0", i ? "," : "", i);
+    }
+    size_t size = strlen(text);
+    memcpy(text + size, "}", 2);
+    ls_json *json = parse(text);
+    cr_assert_not_null(json);
+    ls_json_destroy(json);
+    memcpy(text + size, ",\"x\":0}", sizeof ",\"x\":0}");
+    expect_refused(text);
 }
 
 Test(json_read, nesting_has_a_limit_and_brackets_in_texts_do_not_count)
