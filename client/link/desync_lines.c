@@ -2,7 +2,7 @@
 
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/diagnosis/state_difference.h"
-#include "lockstep/common/system/library.h"
+#include "lockstep/common/loader/plugin_loader.h"
 
 #include <inttypes.h>
 
@@ -77,7 +77,7 @@ ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *caus
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     ls_text bundle = ls_desync_bundle_name("", simulation, cause->tick, cause->slot,
                                            offer && offer->is_spectator);
-    return ls_desync_command(bundle.bytes, ls_library_of(simulation->name, NULL), simulation);
+    return ls_desync_command(bundle.bytes, ls_simulation_file(simulation), simulation);
 }
 
 static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_level level,
@@ -85,7 +85,13 @@ static void log_next(ls_session *session, const ls_desync_cause *cause, ls_log_l
 {
     ls_text command = ls_desync_lines_command(session, cause);
     if (command.bytes[0]) {
+        const ls_sim_instance *instance = ls_session_instance(session);
+        const char *advice =
+            ls_simulation_file_advice(ls_simulation_file(ls_sim_instance_simulation(instance)));
         ls_log_line(log, level, "  next: %s", command.bytes);
+        if (advice) {
+            ls_log_line(log, level, "  %s", advice);
+        }
         ls_log_line(log, level, "  the server has this bundle, if it writes bundles");
     }
     ls_log_line(log, level, "  %s: %s", command.bytes[0] ? "then" : "next",

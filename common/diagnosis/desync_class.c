@@ -299,17 +299,21 @@ static void conclude_repeated(const ls_desync_evidence *server, const ls_desync_
     const ls_build_fingerprint *b = client->print;
     uint32_t builds = differences(a, b, LS_FINGERPRINT_OF_BUILD);
     uint32_t around = differences(a, b, LS_FINGERPRINT_OF_ENVIRONMENT);
-    if (a && b && builds == 0) {
+    bool are_known = a && b;
+    bool are_files = are_known && a->items[LS_PRINT_SIMULATION][0] != '\0' &&
+                     b->items[LS_PRINT_SIMULATION][0] != '\0';
+    bool is_open = are_known && builds == 0; /* code that was made at run time is in no file */
+    if (is_open && are_files) {
         conclude_around(server, client, around, out);
         return;
     }
-    conclude(out, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
-    ls_text_add(&out->why, "each side repeats its own result");
-    if (builds == 0) {
-        ls_text_add(&out->why, "; what the two machines are is not known");
-    } else {
-        add_items(&out->why, "; they differ in ", builds | around);
-    }
+    conclude(out, is_open ? LS_DESYNC_CLASS_UNKNOWN : LS_DESYNC_CLASS_BUILD,
+             LS_DESYNC_CULPRIT_BOTH);
+    ls_text_add(&out->why, "each side repeats its own result%s",
+                is_open     ? "; whether both have the same build is not known"
+                : are_known ? ""
+                            : "; what the two machines are is not known");
+    add_items(&out->why, "; they differ in ", builds | around);
 }
 
 static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)

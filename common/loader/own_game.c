@@ -134,6 +134,12 @@ ls_simulation ls_own_game_simulation(lockstep_game *game)
                            .names_writes = game->names_writes};
 }
 
+const void *ls_own_game_code(const ls_simulation *simulation)
+{
+    const lockstep_game *game = simulation->passes == passes ? simulation->user : NULL;
+    return game ? (const void *)(uintptr_t)game->step : NULL;
+}
+
 /* A client would learn of it once it has connected. */
 static ls_status check_coverage(const lockstep_game *game, ls_text *why)
 {

@@ -14,6 +14,9 @@ bool ls_own_game_read(const lockstep_game *game, lockstep_game *out);
 /* The game stays where it is as long as the simulation is used. */
 ls_simulation ls_own_game_simulation(lockstep_game *game);
 
+/* The code of the step of such a simulation; NULL: it is none. */
+const void *ls_own_game_code(const ls_simulation *simulation);
+
 /* BAD_ARGUMENT for what ls_simulation_check cannot see. */
 ls_status ls_own_game_check(const lockstep_game *game, ls_text *why);
 

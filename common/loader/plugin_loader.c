@@ -20,6 +20,10 @@
 /* Of a plug-in that is written against lockstep.h: gives its lockstep_game. */
 #define GAME_SYMBOL "lockstep_plugin"
 
+enum {
+    PROGRAM_PATH_BYTES = 4096,
+};
+
 static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
 {
     const ls_simulation *simulation = ls_builtin_simulation_named(name);
@@ -210,7 +214,8 @@ void ls_simulation_unload(ls_loaded_simulation *loaded)
 
 /* ---- what a build fingerprint says of it ---- */
 
-static void print_file(const ls_plugin_contents *file, const char *name,
+/* A program that embeds a game has names of the environment that are not the game's. */
+static void print_file(const ls_plugin_contents *file, const char *name, bool is_plugin,
                        ls_build_fingerprint *print)
 {
     static const struct {
@@ -223,7 +228,7 @@ static void print_file(const ls_plugin_contents *file, const char *name,
         {LS_PRINT_FILES, ls_plugin_contents_data},
     };
     ls_text text = {{0}};
-    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+    for (size_t i = 0; i < (is_plugin ? sizeof items / sizeof items[0] : 2); i++) {
         items[i].read(file, &text);
         ls_build_fingerprint_set(print, items[i].item, text.bytes);
     }
@@ -232,21 +237,63 @@ static void print_file(const ls_plugin_contents *file, const char *name,
     ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, text.bytes);
 }
 
+static const char *file_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* The folder of a file may differ from machine to machine and does not matter. */
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
                          ls_build_fingerprint *print)
 {
     ls_plugin_contents file;
-    const char *slash = strrchr(name, '/');
-    const char *last = slash ? slash + 1 : name;
-    if (!loaded->library) {
-        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, "built in");
-    } else if (ls_plugin_contents_open(name, &file)) {
-        print_file(&file, last, print);
-        ls_plugin_contents_close(&file);
-    } else {
-        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, last);
+    char program[PROGRAM_PATH_BYTES] = "";
+    bool may_be_own = !loaded->library && loaded->simulation;
+    const void *code = may_be_own ? ls_own_game_code(loaded->simulation) : NULL;
+    const char *path = code ? ls_library_of(code, NULL) : loaded->library ? name : NULL;
+    if (path && path[0] == '\0' && ls_machine_program_path(program, sizeof program)) {
+        path = program;
     }
+    if (path && ls_plugin_contents_open(path, &file)) {
+        print_file(&file, file_name_of(path), !code, print);
+        ls_plugin_contents_close(&file);
+    } else if (path || !code) {
+        ls_build_fingerprint_set(print, LS_PRINT_SIMULATION,
+                                 path ? file_name_of(path) : "built in");
+    }
+}
+
+/* ---- which file it can be loaded from again ---- */
+
+/* Whether the library that is loaded from this file shows a simulation or a game. */
+static bool is_plugin(const char *path)
+{
+    const char *why = NULL;
+    void *library = ls_library_open(path, &why);
+    bool is_shown = library && (ls_library_find(library, LS_SIMULATION_SYMBOL) ||
+                                ls_library_find(library, GAME_SYMBOL));
+    ls_library_close(library);
+    return is_shown;
+}
+
+const char *ls_simulation_file(const ls_simulation *simulation)
+{
+    const void *code = ls_own_game_code(simulation);
+    const char *path = ls_library_of(code ? code : simulation->name, NULL);
+    bool is_file = path && path[0] != '\0';
+    if (code && !(is_file && is_plugin(path))) {
+        return LS_SIMULATION_EMBEDDED;
+    }
+    return is_file ? path : NULL;
+}
+
+const char *ls_simulation_file_advice(const char *file)
+{
+    return file && strcmp(file, LS_SIMULATION_EMBEDDED) == 0
+               ? "GAME.so stands for the game's own source, compiled with its program's flags and "
+                 "-g -shared -fPIC, which exports lockstep_plugin"
+               : NULL;
 }
 
 /* ---- which functions of the maths library it calls ---- */
@@ -261,12 +308,6 @@ typedef struct maths_search {
     uint32_t count;
     uint64_t functions;
 } maths_search;
-
-static const char *file_name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static void add_path(maths_search *search, const char *path)
 {

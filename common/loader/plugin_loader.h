@@ -22,9 +22,19 @@ typedef struct ls_loaded_simulation {
  * words), SCHEMA (with the byte ranges). */
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
 
-/* Names in a build fingerprint which code this is: "built in", or a hash of the plug-in's file, its
- * size and name, as it lies on the disk now; and of a plug-in its compiler and flags in place of
- * the program's, and what it names of the environment. `name` is what was loaded. */
+/* The plug-in's file that a command can load the simulation from again; NULL: it is built in.
+ * LS_SIMULATION_EMBEDDED: it is linked into a program, which is no plug-in. Lives as long as the
+ * simulation does. */
+#define LS_SIMULATION_EMBEDDED "GAME.so"
+const char *ls_simulation_file(const ls_simulation *simulation);
+
+/* A sentence that says how the file of that name is made; NULL: it is another one. */
+const char *ls_simulation_file_advice(const char *file);
+
+/* Names in a build fingerprint which code this is: "built in", or a hash of the file of the plug-in
+ * or of the program that embeds the game, its size and name, as it lies on the disk now; and its
+ * compiler and flags, and what it names of the environment. `name` is what was loaded; of a game of
+ * the program's own it is not looked at, and the item is empty where its code is in no file. */
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
                          ls_build_fingerprint *print);
 

@@ -31,8 +31,8 @@ int ls_library_copy_name(int descriptor, char path[LS_LIBRARY_COPY_BYTES]);
 const char *ls_library_loaded(const char *file_name);
 
 /* The path of the loaded library that these bytes belong to, as it was given to open, and where
- * they are in it (`offset` may be NULL); NULL: they are the program's own, or it is not known.
- * Lives as long. */
+ * they are in it (`offset` may be NULL); "": they are the program's own; NULL: they are of no file,
+ * or it is not known. Lives as long. */
 const char *ls_library_of(const void *bytes, uintptr_t *offset);
 
 #endif

@@ -1,7 +1,7 @@
 #include "lockstep/server/rooms/match_summary.h"
 
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/player_name.h"
-#include "lockstep/common/system/library.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -352,8 +352,7 @@ static void log_open(const ls_desync_finding *finding, const char *player, const
 ls_text ls_desync_finding_command(const char *bundle, const ls_simulation *simulation)
 {
     const ls_text none = {{0}};
-    return bundle ? ls_desync_command(bundle, ls_library_of(simulation->name, NULL), simulation)
-                  : none;
+    return bundle ? ls_desync_command(bundle, ls_simulation_file(simulation), simulation) : none;
 }
 
 /* First what explains this one, then what its class asks for. */
@@ -361,8 +360,12 @@ static void log_next(const ls_desync_finding *finding, const char *bundle,
                      const ls_simulation *simulation, const ls_log *log)
 {
     ls_text command = ls_desync_finding_command(bundle, simulation);
+    const char *advice = ls_simulation_file_advice(ls_simulation_file(simulation));
     if (command.bytes[0]) {
         ls_log_line(log, LS_LOG_ERROR, "  next: %s", command.bytes);
+        if (advice) {
+            ls_log_line(log, LS_LOG_ERROR, "  %s", advice);
+        }
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s: %s", command.bytes[0] ? "then" : "next",
                 ls_desync_class_next(finding->verdict.kind));

@@ -426,6 +426,15 @@ Test(desync_class, machines_that_are_not_known_may_be_anything)
     cr_expect_not_null(strstr(verdict.why.bytes, "what the two machines are is not known"));
 }
 
+/* As of a game whose code was made at run time. */
+Test(desync_class, machines_whose_simulations_are_not_known_may_have_other_builds)
+{
+    two_machines machines = same_machines();
+    set_both(&machines, LS_PRINT_SIMULATION, "12, 3 bytes, game.so", "");
+    expect_named(&machines, LS_DESYNC_CLASS_UNKNOWN,
+                 "; whether both have the same build is not known");
+}
+
 Test(desync_class, every_sentence_has_room_for_all_that_can_differ)
 {
     two_machines machines = same_machines();

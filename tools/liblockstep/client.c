@@ -58,8 +58,7 @@ typedef struct client_part {
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     const client_part *client = user;
-    const ls_simulation *given =
-        client->handle->has_game ? &client->handle->own : client->loaded.simulation;
+    const ls_simulation *given = client->loaded.simulation;
     const ls_simulation *found = given ? given : ls_builtin_simulation_named(name);
     if (!found || strcmp(found->name, name) != 0) {
         ls_log_line(&client->log, LS_LOG_ERROR, "the server plays '%s', which this client %s", name,
@@ -285,6 +284,7 @@ static ls_status load(client_part *client, ls_session_config *session, ls_text *
 {
     const lockstep_settings *settings = &client->handle->settings;
     const char *name = settings->sim && !client->handle->has_game ? settings->sim : NULL;
+    client->loaded.simulation = client->handle->has_game ? &client->handle->own : NULL;
     ls_status status = name ? ls_simulation_load(name, &client->loaded, why) : LS_OK;
     LS_THEN(status, ls_param_files_read(&client->files, settings->params.assignments,
                                         settings->params.count, why));

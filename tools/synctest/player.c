@@ -38,7 +38,7 @@ static void clear_cpu_model(const ls_simulation *simulation, bool is_maker_unkno
     uintptr_t offset = 0;
     uint64_t address = 0, byte_count = 0;
     const char *path = ls_library_of(simulation->name, &offset);
-    if (!path) {
+    if (!path || path[0] == '\0') {
         return;
     }
     const uintptr_t base = (uintptr_t)simulation->name - offset;

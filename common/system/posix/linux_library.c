@@ -73,7 +73,7 @@ const char *ls_library_of(const void *bytes, uintptr_t *offset)
     Dl_info found;
     struct link_map *map = NULL;
     bool is_found = dladdr1(bytes, &found, (void **)&map, RTLD_DL_LINKMAP) != 0;
-    if (!is_found || !map || map->l_name[0] == '\0') {
+    if (!is_found || !map) {
         return NULL;
     }
     if (offset) {

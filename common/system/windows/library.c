@@ -81,10 +81,9 @@ const char *ls_library_of(const void *bytes, uintptr_t *offset)
     const DWORD how =
         GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
     bool is_found = GetModuleHandleExA(how, (const char *)bytes, &library) &&
-                    library != GetModuleHandleA(NULL) &&
                     GetModuleFileNameA(library, path, sizeof path) > 0;
     if (is_found && offset) {
         *offset = (uintptr_t)bytes - (uintptr_t)library;
     }
-    return is_found ? path : NULL;
+    return !is_found ? NULL : library == GetModuleHandleA(NULL) ? "" : path;
 }
