@@ -3,10 +3,12 @@
 #include <string.h>
 
 enum {
-    GAP_BYTES = 128, /* of the frame of fill_stack, which it uses itself and leaves alone */
+    GAP_BYTES = 128,   /* of the frame of fill_stack, which it uses itself and leaves alone */
+    PLACE_BYTES = 640, /* further down */
 };
 
 #define SCRATCH_STREAM UINT64_C(0x73637261746368)
+#define REGISTER_STREAM UINT64_C(0x7265676973746572)
 
 /* For the compiler a use of the bytes and of all memory; it is no instruction. */
 #define TOUCH(bytes) __asm__ __volatile__("" : : "r"(bytes) : "memory")
@@ -40,6 +42,41 @@ static void fill(const ls_step_noise *noise, uint64_t stream, uint8_t *bytes, si
     }
 }
 
+/* ---- registers ---- */
+
+#if defined(__x86_64__) && defined(__ELF__)
+/* The callee's own registers as well, which it saves before it takes one for a variable. */
+__attribute__((naked, noinline)) static void call(const ls_step *step __attribute__((unused)),
+                                                  void (*run)(const ls_step *step)
+                                                      __attribute__((unused)),
+                                                  uint64_t noise __attribute__((unused)))
+{
+    __asm__(".irp reg, rbx, rbp, r12, r13, r14, r15\n"
+            "pushq %\\reg\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset \\reg, 0\n.endr\n"
+            "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"
+            ".irp reg, ax, bx, cx, si, bp, 8, 9, 10, 11, 12, 13, 14, 15\n"
+            "movq %rdx, %r\\reg\n.endr\n"
+            ".irp reg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+            "movq %rdx, %xmm\\reg\npunpcklqdq %xmm\\reg, %xmm\\reg\n.endr\n"
+            "call *(%rsp)\n"
+            "popq %rsi\n.cfi_adjust_cfa_offset -8\n"
+            ".irp reg, r15, r14, r13, r12, rbp, rbx\n"
+            "popq %\\reg\n.cfi_adjust_cfa_offset -8\n.cfi_restore \\reg\n.endr\n"
+            "ret");
+}
+#else
+static void call(const ls_step *step, void (*run)(const ls_step *step), uint64_t noise)
+{
+    (void)noise;
+    run(step);
+}
+#endif
+
+void ls_step_noise_call(uint64_t noise, const ls_step *step, const ls_pass *pass)
+{
+    call(step, pass->run, noise);
+}
+
 /* ---- the stack ---- */
 
 __attribute__((noinline)) static void fill_stack(const ls_step_noise *noise)
@@ -49,19 +86,33 @@ __attribute__((noinline)) static void fill_stack(const ls_step_noise *noise)
     TOUCH(bytes);
 }
 
-__attribute__((noinline)) static void run_deeper(const ls_step *step, const ls_pass *pass)
+__attribute__((noinline)) static void run_deeper(uint64_t word, const ls_step *step,
+                                                 const ls_pass *pass)
 {
     uint8_t gap[GAP_BYTES];
     TOUCH(gap);
-    pass->run(step);
+    ls_step_noise_call(word, step, pass);
+    TOUCH(gap);
+}
+
+/* A pass that goes by where its variables lie gets another result. */
+__attribute__((noinline)) static void run_elsewhere(uint64_t word, const ls_step *step,
+                                                    const ls_pass *pass)
+{
+    uint8_t gap[PLACE_BYTES];
+    TOUCH(gap);
+    run_deeper(word, step, pass);
     TOUCH(gap);
 }
 
 void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass)
 {
+    uint64_t word = 0;
     fill_stack(noise);
+    fill(noise, REGISTER_STREAM + noise->passes, (uint8_t *)&word, sizeof word);
     noise->passes++;
-    run_deeper(step, pass);
+    /* With no noise it does not matter which of its bytes are found where. */
+    (noise->kind == LS_NOISE_ZERO ? run_elsewhere : run_deeper)(word, step, pass);
 }
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)

@@ -25,7 +25,11 @@ typedef struct ls_step_noise {
 /* How far below a pass's first frame there is noise. */
 #define LS_NOISE_STACK_BYTES (64u << 10)
 
-/* Calls pass->run(step), once, on a stack full of noise. */
+/* Calls pass->run(step), once, with this noise in the registers that hold none of its arguments: a
+ * variable that is not set may be in any. Without noise but on x86-64. */
+void ls_step_noise_call(uint64_t noise, const ls_step *step, const ls_pass *pass);
+
+/* The same, on a stack full of noise as well. */
 void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass);
 
 /* Steps the instance once on its tick's inputs, each pass as above. */

@@ -360,8 +360,8 @@ static void log_next(const ls_desync_finding *finding, const char *bundle,
                      const ls_simulation *simulation, const ls_log *log)
 {
     ls_text command = ls_desync_finding_command(bundle, simulation);
-    const char *advice = ls_simulation_file_advice(ls_simulation_file(simulation));
     if (command.bytes[0]) {
+        const char *advice = ls_simulation_file_advice(ls_simulation_file(simulation));
         ls_log_line(log, LS_LOG_ERROR, "  next: %s", command.bytes);
         if (advice) {
             ls_log_line(log, LS_LOG_ERROR, "  %s", advice);

@@ -76,7 +76,9 @@ MAY_USE = {
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,
     "client/window": PURE | {"common/system", "client/view", "common/program"},
-    "client/link": PURE | NETWORK | {"common/system", "common/runtime", "client/session"},
+    "client/link": PURE
+    | NETWORK
+    | {"common/system", "common/runtime", "common/loader", "client/session"},
     "client/program": AROUND | CLIENT | VIEW | {"client/link"},
     "client/web": AROUND | CLIENT | VIEW | {"client/link", "client/program"},
     "tools/adapters": SIMULATION | {"common/system", "common/loader", "common/simulations"},

@@ -3,6 +3,7 @@
 #include "lockstep/tests/support/arena_fixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static ls_pass_trace trace_one(arena_fixture *arena)
 {
@@ -171,3 +172,34 @@ Test(pass_trace, writers_are_those_of_the_newest_step_that_wrote)
     expect_writers(writers[offsetof(written_state, by_all)], 0, true);
     ls_sim_instance_destroy(instance);
 }
+
+/* ---- noise in registers ---- */
+
+#if defined(__x86_64__) && defined(__ELF__)
+static uint64_t found[4];
+
+static void look_into_registers(const ls_step *step)
+{
+    uint64_t in_argument, in_result, in_saved;
+    double in_float;
+    __asm__ volatile("" : "=d"(in_argument), "=a"(in_result), "=b"(in_saved), "=x"(in_float));
+    found[0] = in_argument;
+    found[1] = in_result;
+    found[2] = in_saved;
+    memcpy(&found[3], &in_float, sizeof in_float);
+    cr_assert_eq(step->inputs->tick, 7);
+}
+
+Test(pass_trace, variable_that_is_not_set_is_noise_in_any_register)
+{
+    const ls_tick_inputs inputs = {.tick = 7};
+    const ls_step step = {.inputs = &inputs};
+    const ls_pass pass = {"look", look_into_registers};
+    for (uint64_t noise = 1; noise < UINT64_MAX / 5; noise *= 5) {
+        ls_step_noise_call(noise, &step, &pass);
+        for (size_t i = 0; i < sizeof found / sizeof found[0]; i++) {
+            cr_expect_eq(found[i], noise, "register %zu", i);
+        }
+    }
+}
+#endif

@@ -1,3 +1,4 @@
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/page_memory.h"
@@ -232,16 +233,16 @@ static double third(void)
 
 Test(synctest_memory, moved_rounding_gives_other_results_and_can_be_set_back)
 {
-    synctest_float_mode kept = synctest_float_mode_now();
+    ls_float_mode kept = ls_float_mode_now();
     double usual = third();
     uint32_t differences = 0;
     for (uint32_t tick = 0; tick < 3; tick++) {
-        synctest_float_mode moved = synctest_float_mode_moved(tick);
-        synctest_float_mode_set(moved);
-        cr_expect_not(synctest_float_mode_equal(kept, synctest_float_mode_now()), "tick %u", tick);
+        ls_float_mode moved = ls_float_mode_moved(tick);
+        ls_float_mode_set(moved);
+        cr_expect_not(ls_float_mode_equal(kept, ls_float_mode_now()), "tick %u", tick);
         differences += third() != usual;
-        synctest_float_mode_set(kept);
-        cr_assert(synctest_float_mode_equal(kept, synctest_float_mode_now()));
+        ls_float_mode_set(kept);
+        cr_assert(ls_float_mode_equal(kept, ls_float_mode_now()));
         cr_assert_eq(third(), usual);
     }
     cr_assert_eq(fegetround(), FE_TONEAREST);
@@ -250,15 +251,15 @@ Test(synctest_memory, moved_rounding_gives_other_results_and_can_be_set_back)
 
 Test(synctest_memory, flushed_denormals_are_zero)
 {
-    if (!synctest_surroundings_can_flush()) {
+    if (!ls_float_mode_can_flush()) {
         cr_skip_test("how this processor flushes denormals is not known");
     }
-    synctest_float_mode kept = synctest_float_mode_now();
+    ls_float_mode kept = ls_float_mode_now();
     volatile double small = DBL_MIN;
     cr_expect_gt(small / 4, 0);
-    synctest_float_mode_flush();
+    ls_float_mode_flush();
     volatile double flushed = small / 4;
-    synctest_float_mode_set(kept);
+    ls_float_mode_set(kept);
     cr_expect_eq(flushed, 0);
     cr_expect_gt(small / 4, 0);
 }

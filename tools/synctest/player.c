@@ -1,9 +1,11 @@
 #include "lockstep/tools/synctest/player.h"
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/diagnosis/step_noise.h"
 #include "lockstep/common/system/library.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/noise.h"
+#include "lockstep/tools/synctest/surroundings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -305,9 +307,9 @@ static void before_step(synctest_player *player, const ls_step *step)
     if (player->named.count > 0) {
         memset(player->named.chunks, 0, player->named.count);
     }
-    player->outer_mode = synctest_float_mode_now();
+    player->outer_mode = ls_float_mode_now();
     if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
-        synctest_float_mode_set(synctest_float_mode_moved(step->inputs->tick));
+        ls_float_mode_set(ls_float_mode_moved(step->inputs->tick));
     }
     leave_behind(player);
 }
@@ -344,9 +346,7 @@ typedef struct pass_call {
 static void call_pass(void *user)
 {
     const pass_call *call = user;
-    void (*run)(const ls_step *step) = call->pass->run;
-    const ls_step *step = call->step;
-    SYNCTEST_CALL_WITH_REGISTERS(call->noise, run, step);
+    ls_step_noise_call(call->noise, call->step, call->pass);
 }
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
@@ -358,16 +358,16 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     }
     player->exchange->progress.pass = index;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
-    synctest_float_mode kept = synctest_float_mode_now();
+    ls_float_mode kept = ls_float_mode_now();
     uint64_t noise = noise_of(player, SYNCTEST_CHANGES_STACK, tick, index);
     ls_step told = *step;
     told.written = player->named.count > 0 ? &player->named : NULL;
     synctest_surroundings_run_on_stack(noise, call_pass, &(pass_call){pass, &told, noise});
-    if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
+    if (!player->mode_changer && !ls_float_mode_equal(kept, ls_float_mode_now())) {
         player->mode_changer = pass;
     }
     if (is_moved(player, SYNCTEST_CHANGES_ROUNDING) && index + 1 == player->simulation.pass_count) {
-        synctest_float_mode_set(player->outer_mode); /* a step sets its own mode once, or never */
+        ls_float_mode_set(player->outer_mode); /* a step sets its own mode once, or never */
     }
     synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     note_static_writes(player, tick, index);

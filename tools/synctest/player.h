@@ -9,10 +9,10 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/page_memory.h"
-#include "lockstep/tools/synctest/surroundings.h"
 #include "lockstep/tools/synctest/tape.h"
 
 typedef struct synctest_player {
@@ -31,7 +31,7 @@ typedef struct synctest_player {
     ls_plugin_statics statics;   /* watched once begun */
     ls_written named;            /* by the passes of this step, where the simulation names writes */
     const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
-    synctest_float_mode outer_mode; /* the host's, while a step runs with another one */
+    ls_float_mode outer_mode;    /* the host's, while a step runs with another one */
     ls_slot_input slots[LS_PLAYERS_MAX];
     synctest_laid_inputs laid_inputs; /* where steps read them */
 } synctest_player;

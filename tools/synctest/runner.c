@@ -2,13 +2,13 @@
 
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/process_changes.h"
-#include "lockstep/tools/synctest/surroundings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -269,7 +269,7 @@ static const char *reason_to_skip(const synctest_runner *runner,
         !synctest_process_changes_can_change_cpu()) {
         return "this processor has no FMA that the C library could do without";
     }
-    if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !synctest_surroundings_can_flush()) {
+    if (perturbation->changes & SYNCTEST_CHANGES_FLUSH && !ls_float_mode_can_flush()) {
         return "how this processor flushes denormals is not known";
     }
     if (perturbation->changes & SYNCTEST_CHANGES_BUILD && !runner->against.file &&

@@ -1,5 +1,6 @@
 #include "lockstep/tools/synctest/surroundings.h"
 
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/perturbation.h"
@@ -34,7 +35,7 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
         move_addresses(variant);
     }
     if (changes & SYNCTEST_CHANGES_FLUSH) {
-        synctest_float_mode_flush();
+        ls_float_mode_flush();
     }
 }
 
@@ -63,73 +64,6 @@ void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user),
     run_deeper(run, user);
 }
 
-/* ---- floating point ---- */
-
-#if defined(__SSE__)
-#define FLUSH_BITS 0x8040u   /* flush to zero, denormals are zero */
-#define CONTROL_BITS 0xffc0u /* all but the flags that say what has happened */
-static uint32_t control(void)
-{
-    return __builtin_ia32_stmxcsr() & CONTROL_BITS;
-}
-
-static void set_control(uint32_t bits)
-{
-    __builtin_ia32_ldmxcsr(bits);
-}
-#elif defined(__aarch64__)
-#define FLUSH_BITS (UINT32_C(1) << 24) /* flush to zero, of the control register */
-static uint32_t control(void)
-{
-    uint64_t bits = 0;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(bits));
-    return (uint32_t)bits;
-}
-
-static void set_control(uint32_t bits)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)bits));
-}
-#else
-#define FLUSH_BITS 0u
-static uint32_t control(void)
-{
-    return 0;
-}
-
-static void set_control(uint32_t bits)
-{
-    (void)bits;
-}
-#endif
-
-synctest_float_mode synctest_float_mode_now(void)
-{
-    return (synctest_float_mode){fegetround(), control()};
-}
-
-void synctest_float_mode_set(synctest_float_mode mode)
-{
-    set_control(mode.control);
-    fesetround(mode.rounding);
-}
-
-bool synctest_float_mode_equal(synctest_float_mode a, synctest_float_mode b)
-{
-    return a.rounding == b.rounding && a.control == b.control;
-}
-
-synctest_float_mode synctest_float_mode_moved(uint32_t tick)
-{
-    static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
-    return (synctest_float_mode){roundings[tick % 3], control()};
-}
-
-void synctest_float_mode_flush(void)
-{
-    set_control(control() | FLUSH_BITS);
-}
-
 void synctest_surroundings_leave_behind(bool is_set)
 {
     feclearexcept(FE_ALL_EXCEPT);
@@ -137,9 +71,4 @@ void synctest_surroundings_leave_behind(bool is_set)
         feraiseexcept(FE_ALL_EXCEPT);
     }
     errno = is_set ? ERANGE : 0;
-}
-
-bool synctest_surroundings_can_flush(void)
-{
-    return FLUSH_BITS != 0;
 }

@@ -6,6 +6,7 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/shared_memory.h"
@@ -21,9 +22,9 @@ enum {
     EXIT_OK = 0,
     EXIT_BAD = 1,
     HOLE_BYTES = 13 << 20, /* that no library of the process apart can have */
-    BLOCKS_SCATTERED = 64, /* of each size, half of which stay on its heap */
     BLOCK_BYTES_LEAST = 16,
-    BLOCK_BYTES_MOST = 1024,
+    BLOCK_SIZES = 64, /* up to 1 KiB */
+    BLOCKS_SCATTERED = 32 * BLOCK_SIZES,
     SCATTER_SEED = 12345,
     FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
     OTHER_FILLING = 0xa5,
@@ -31,7 +32,8 @@ enum {
     PACE_UNIT = 256,
     LITTER_BLOCKS = 64,
     LITTER_BLOCK_BYTES = 64 << 10,
-    PROOF_MS_MAX = 2000, /* a plug-in whose variables are set back may wait for ever */
+    DEPTH_BYTES = 1 << 20, /* of the stack; of 8 MiB there is always so much */
+    PROOF_MS_MAX = 2000,   /* a plug-in whose variables are set back may wait for ever */
 };
 
 /* Everything of this process. A handler of signals reads it. */
@@ -118,22 +120,11 @@ static bool stand_apart(void)
     return here.pipe_out >= 0 && ls_child_process_hush();
 }
 
-static void flush_to_zero(void)
-{
-#if defined(__SSE2__)
-    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u); /* FTZ and DAZ */
-#elif defined(__aarch64__)
-    uint64_t control = 0;
-    __asm__ __volatile__("mrs %0, fpcr" : "=r"(control));
-    __asm__ __volatile__("msr fpcr, %0" : : "r"(control | UINT64_C(1) << 24));
-#endif
-}
-
 /* A change that this machine cannot make is left out. */
 static void change_surroundings(uint32_t wanted)
 {
     if (wanted & LS_RERUN_WITH_FLUSH_TO_ZERO) {
-        flush_to_zero();
+        ls_float_mode_flush();
     }
     if (wanted & LS_RERUN_WITH_ROUNDING_DOWN) {
         (void)fesetround(FE_DOWNWARD);
@@ -230,8 +221,20 @@ static void keep_before(void)
     }
 }
 
-static void run(ls_text *failure)
+/* Calls work(user) with the top of the stack where it is in every copy of this process, whatever
+ * called it: what goes by addresses there is no race. */
+__attribute__((noinline)) static void at_one_depth(void (*work)(void *user), void *user)
 {
+    uintptr_t above = (uintptr_t)__builtin_frame_address(0) % DEPTH_BYTES;
+    void *gap = __builtin_alloca(above);
+    __asm__ volatile("" : : "r"(gap) : "memory");
+    work(user);
+    __asm__ volatile("" : : "r"(gap) : "memory");
+}
+
+static void run(void *user)
+{
+    ls_text *failure = user;
     uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
     const ls_rerun_match *match = &here.order.match;
     ls_rerun_vary(here.rerun, LS_MAX(match->workers, 1u), match->noise);
@@ -303,24 +306,36 @@ typedef struct apart_result {
     ls_pass_trace passes;
 } apart_result;
 
+static void shuffle(uint32_t *list, size_t count, ls_rng *rng)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t place = ls_rng_below(rng, (uint32_t)i);
+        uint32_t last = list[i - 1];
+        list[i - 1] = list[place];
+        list[place] = last;
+    }
+}
+
 /* Blocks of every size that the heap gives out next, in an order of their own: a plug-in that goes
- * by the addresses of what it has from malloc goes another way. Between two blocks that are free
- * one stays, or the heap would join them. */
+ * by the addresses of what it has from malloc goes another way, also where each block has another
+ * size. Behind each that is free one stays, or the heap would join two of them. */
 static void scatter_heap(void)
 {
     static void *blocks[BLOCKS_SCATTERED];
-    uint32_t seed = SCATTER_SEED;
-    for (size_t size = BLOCK_BYTES_LEAST; size <= BLOCK_BYTES_MOST; size += BLOCK_BYTES_LEAST) {
-        for (size_t i = 0; i < BLOCKS_SCATTERED; i++) {
-            blocks[i] = ls_allocate(ls_allocator_heap(), size - sizeof(void *));
-        }
-        for (size_t i = BLOCKS_SCATTERED / 2; i-- > 0;) {
-            seed = seed * 1664525u + 1013904223u;
-            size_t place = (seed >> 16) % (i + 1);
-            void *block = blocks[2 * place];
-            blocks[2 * place] = blocks[2 * i];
-            ls_release(ls_allocator_heap(), block);
-        }
+    static uint32_t order[BLOCKS_SCATTERED];
+    ls_rng rng = ls_rng_make(SCATTER_SEED, 1);
+    for (uint32_t i = 0; i < BLOCKS_SCATTERED; i++) {
+        order[i] = i;
+    }
+    shuffle(order, BLOCKS_SCATTERED, &rng);
+    for (uint32_t i = 0; i < BLOCKS_SCATTERED; i++) {
+        size_t size = (size_t)(1 + order[i] % BLOCK_SIZES) * BLOCK_BYTES_LEAST;
+        blocks[i] = ls_allocate(ls_allocator_heap(), size - sizeof(void *));
+        (void)ls_allocate(ls_allocator_heap(), BLOCK_BYTES_LEAST); /* stays */
+    }
+    shuffle(order, BLOCKS_SCATTERED, &rng);
+    for (uint32_t i = 0; i < BLOCKS_SCATTERED; i++) {
+        ls_release(ls_allocator_heap(), blocks[order[i]]);
     }
 }
 
@@ -491,8 +506,9 @@ static ls_replay_stretch copied_stretch(void)
 }
 
 /* The results stand as those of whole runs do. */
-static void run_last_tick(copy_result *result)
+static void run_last_tick(void *user)
 {
+    copy_result *result = user;
     const ls_replay_stretch stretch = copied_stretch();
     uint64_t results[2] = {0, 0};
     for (uint32_t i = 0; i < 2; i++) {
@@ -521,10 +537,10 @@ static bool make_runs(copy_task task)
     ls_text failure = {{0}};
     copy_result result = {.repeats = {0}};
     if (task == COPY_LAST_TICK) {
-        run_last_tick(&result);
+        at_one_depth(run_last_tick, &result);
         return ls_rerun_helper_write(&result, sizeof result);
     } else if (task == COPY_ALL) {
-        run(&failure);
+        at_one_depth(run, &failure);
     } else {
         run_with_noise(task == COPY_ZERO ? LS_NOISE_ZERO : LS_NOISE_OPPOSITE);
     }
@@ -643,15 +659,22 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
     }
 }
 
-/* An earlier run may have made the difference that the noise seems to have made. */
+/* An earlier run may have made the difference that the noise seems to have made. Where copies show
+ * that the noise does, and agree without it, another process that has other bytes in that memory
+ * shows the same once more. */
 static void repeat_noise(const image_process *image, ls_rerun_figures *figures)
 {
     copy_result opposite, zero;
-    if (figures->known & LS_RERUN_REPEATED &&
-        ask_image(image, COPY_OPPOSITE, &opposite, sizeof opposite) &&
-        ask_image(image, COPY_ZERO, &zero, sizeof zero) &&
-        opposite.figures.fresh == figures->fresh && zero.figures.fresh == figures->fresh) {
+    if (!(figures->known & LS_RERUN_REPEATED) ||
+        !ask_image(image, COPY_OPPOSITE, &opposite, sizeof opposite) ||
+        !ask_image(image, COPY_ZERO, &zero, sizeof zero)) {
+        return;
+    }
+    if (opposite.figures.fresh == figures->fresh && zero.figures.fresh == figures->fresh) {
         figures->known = (figures->known & ~LS_RERUN_REPEATED) | LS_RERUN_CHANGED;
+    } else {
+        figures->apart = figures->fresh;
+        figures->known |= LS_RERUN_APART;
     }
 }
 
@@ -782,7 +805,7 @@ int ls_rerun_helper_run(void)
     image_process image = {.channel = -1};
     if (load(is_asked_for(LS_RERUN_WITH_FIRST_RUN_ALONE), &failure) == LS_OK) {
         image = start_image();
-        run(&failure);
+        at_one_depth(run, &failure);
     }
     here.pace = passed_ns() * PACE_UNIT / LS_MAX(spent_ns(), 1);
     bool is_written = write_outcome(&failure, &apart, &image);

@@ -233,7 +233,9 @@ static void rerun_apart_run(const rerun_apart_config *config, ls_rerun_figures *
                        .output = ls_allocate(heap, OUTPUT_BYTES)};
     runs.began_ns = ls_clock_now_ns(&runs.clock);
     bool is_race = figures->known & LS_RERUN_RACES;
-    if (!is_race && runs.variables && runs.output && is_same_apart(&runs, figures) &&
+    bool is_noise = figures->known & LS_RERUN_REPEATED && figures->known & LS_RERUN_APART &&
+                    figures->apart == figures->fresh; /* as copies have shown */
+    if (!is_race && !is_noise && runs.variables && runs.output && is_same_apart(&runs, figures) &&
         is_worth_changing(&runs, figures)) {
         change_surroundings(&runs, figures);
     }

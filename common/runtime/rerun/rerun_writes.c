@@ -1,6 +1,7 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 
 #include "lockstep/common/system/file_writes.h"
+#include "lockstep/common/system/float_mode.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 
@@ -34,6 +35,7 @@ static const char *const readers[] = {"hash", "save",         "bot",    "control
 typedef struct written {
     uint32_t place;              /* a pass by its number, or one of the functions */
     ls_plugin_variable variable; /* or a file, whose size is 0 */
+    bool is_mode;                /* the float mode in place of these */
     bool matters;                /* set back, it changes the result */
 } written;
 
@@ -44,6 +46,7 @@ typedef struct watched_run {
     const ls_replay_stretch *stretch;
     ls_sim_instance *instance;
     ls_plugin_statics statics;
+    ls_float_mode mode; /* that runs begin with */
     bool is_watching;
     uint32_t count;
     written list[VARIABLES_MAX];
@@ -69,7 +72,7 @@ void ls_rerun_writes_read_symbols_by(ls_plugin_symbol_reader *reader)
 
 static bool is_file(const written *one)
 {
-    return one->variable.size == 0;
+    return one->variable.size == 0 && !one->is_mode;
 }
 
 static void add(watched_run *watched, const written *one)
@@ -78,7 +81,7 @@ static void add(watched_run *watched, const written *one)
         const written *known = &watched->list[i];
         bool is_same = is_file(one)
                            ? is_file(known) && strcmp(one->variable.name, known->variable.name) == 0
-                           : one->place == known->place &&
+                           : one->is_mode == known->is_mode && one->place == known->place &&
                                  one->variable.address == known->variable.address &&
                                  one->variable.size == known->variable.size;
         if (is_same) {
@@ -141,6 +144,10 @@ static void note_writes(watched_run *watched, uint32_t place)
         if (!is_known(watched, addresses[i], place)) {
             note_variable(watched, addresses[i], place);
         }
+    }
+    if (!ls_float_mode_equal(ls_float_mode_now(), watched->mode)) {
+        ls_float_mode_set(watched->mode); /* so that each one that changes it is named */
+        add(watched, &(written){.place = place, .is_mode = true});
     }
     written file = {.place = place};
     if (ls_file_writes_next(file.variable.name, sizeof file.variable.name)) {
@@ -239,9 +246,13 @@ static bool open_run(watched_run *watched, const ls_sim_config *config)
 /* Sets all variables back but `left`. */
 static void reset(const watched_run *watched, const written *left)
 {
+    if (!left || !left->is_mode) {
+        ls_float_mode_set(watched->mode);
+    }
     for (uint32_t i = 0; i < watched->count; i++) {
         const ls_plugin_variable *variable = &watched->list[i].variable;
-        if (!left || variable->address != left->variable.address) {
+        bool is_left = left && variable->address == left->variable.address;
+        if (variable->size > 0 && !is_left) {
             ls_plugin_statics_reset(&watched->statics, variable->address, variable->size);
         }
     }
@@ -318,13 +329,18 @@ static void name_write(const watched_run *watched, const written *one, ls_rerun_
     ls_text *text = one->matters ? &out->outside : &out->harmless;
     bool is_pass = one->place < BY_HASH;
     bool is_of_thread = one->variable.address & LS_PLUGIN_STATICS_THREAD_LOCAL;
-    ls_text_add(
-        text, "%s%s%s writes to the %s %s", text->bytes[0] ? ", " : "", is_pass ? "pass " : "",
-        is_pass ? watched->simulation->passes[one->place].name : readers[one->place - BY_HASH],
-        is_file(one)   ? "file"
-        : is_of_thread ? "thread-local variable"
-                       : "variable",
-        one->variable.name);
+    ls_text_add(text, "%s%s%s ", text->bytes[0] ? ", " : "", is_pass ? "pass " : "",
+                is_pass ? watched->simulation->passes[one->place].name
+                        : readers[one->place - BY_HASH]);
+    if (one->is_mode) {
+        ls_text_add(text, "changes the floating-point environment (rounding, denormals)");
+    } else {
+        ls_text_add(text, "writes to the %s %s",
+                    is_file(one)   ? "file"
+                    : is_of_thread ? "thread-local variable"
+                                   : "variable",
+                    one->variable.name);
+    }
 }
 
 static ls_rerun_writes name_writes(const watched_run *watched)
@@ -364,7 +380,8 @@ bool ls_rerun_writes_find(const ls_simulation *simulation, const ls_rerun_match 
     if (!watched) {
         return false;
     }
-    *watched = (watched_run){.simulation = simulation, .stretch = stretch};
+    *watched =
+        (watched_run){.simulation = simulation, .stretch = stretch, .mode = ls_float_mode_now()};
     bool is_found = open_run(watched, &match->config) && find_writes(watched, hand_on);
     ls_plugin_statics_end(&watched->statics);
     ls_sim_instance_destroy(watched->instance);
