@@ -116,56 +116,6 @@ enum {
     HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
 };
 
-static const struct {
-    int number;
-    const char *name;
-    const char *text;
-} crashes[] = {
-    {SIGSEGV, "SIGSEGV", "segmentation fault"},
-    {SIGBUS, "SIGBUS", "bus error"},
-    {SIGFPE, "SIGFPE", "arithmetic error"},
-    {SIGILL, "SIGILL", "illegal instruction"},
-    {SIGABRT, "SIGABRT", "aborted"},
-    {SIGTRAP, "SIGTRAP", "trap"},
-    {SIGSYS, "SIGSYS", "bad system call"},
-    {SIGKILL, "SIGKILL", "killed"}, /* the last: nothing catches it, and those behind are none */
-    {SIGALRM, "SIGALRM", "signal"},
-    {SIGPIPE, "SIGPIPE", "signal"},
-    {SIGTERM, "SIGTERM", "signal"},
-    {SIGXCPU, "SIGXCPU", "signal"},
-};
-
-int ls_crash_signal(size_t index)
-{
-    size_t count = sizeof crashes / sizeof crashes[0];
-    return index < count && crashes[index].number != SIGKILL ? crashes[index].number : 0;
-}
-
-bool ls_crash_signal_is_of_file(int signal_number)
-{
-    return signal_number == SIGBUS;
-}
-
-const char *ls_crash_signal_name(int signal_number)
-{
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        if (crashes[i].number == signal_number) {
-            return crashes[i].name;
-        }
-    }
-    return NULL;
-}
-
-const char *ls_crash_signal_text(int signal_number)
-{
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        if (crashes[i].number == signal_number) {
-            return crashes[i].text;
-        }
-    }
-    return "signal";
-}
-
 static void (*caller)(const ls_crash *crash);
 
 static const void *instruction_of(const ucontext_t *context)

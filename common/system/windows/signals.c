@@ -46,48 +46,6 @@ void ls_signals_watch_unanswered(void (*before_end)(void))
 
 /* ---- crash signal ---- */
 
-static const struct {
-    int number;
-    const char *name;
-    const char *text;
-} crashes[] = {
-    {SIGSEGV, "SIGSEGV", "segmentation fault"},
-    {SIGFPE, "SIGFPE", "arithmetic error"},
-    {SIGILL, "SIGILL", "illegal instruction"},
-    {SIGABRT, "SIGABRT", "aborted"},
-};
-
-int ls_crash_signal(size_t index)
-{
-    return index < sizeof crashes / sizeof crashes[0] ? crashes[index].number : 0;
-}
-
-bool ls_crash_signal_is_of_file(int signal_number)
-{
-    (void)signal_number;
-    return false;
-}
-
-const char *ls_crash_signal_name(int signal_number)
-{
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        if (crashes[i].number == signal_number) {
-            return crashes[i].name;
-        }
-    }
-    return NULL;
-}
-
-const char *ls_crash_signal_text(int signal_number)
-{
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        if (crashes[i].number == signal_number) {
-            return crashes[i].text;
-        }
-    }
-    return "signal";
-}
-
 static void (*caller)(const ls_crash *crash);
 static _Thread_local ls_crash newest; /* what the system has said, before the C library does */
 
@@ -114,10 +72,11 @@ void ls_crash_signal_watch(void (*on_crash)(const ls_crash *crash), bool in_plac
     static void *noting;
     noting = noting ? noting : AddVectoredExceptionHandler(1, note);
     caller = on_crash;
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        void (*before)(int) = signal(crashes[i].number, on_signal);
+    int number = 0;
+    for (size_t i = 0; (number = ls_crash_signal(i)) != 0; i++) {
+        void (*before)(int) = signal(number, on_signal);
         if (before != SIG_DFL && !in_place_of_others) {
-            signal(crashes[i].number, before);
+            signal(number, before);
         }
     }
 }

@@ -134,11 +134,6 @@ int ls_socket_listen(const ls_endpoint *endpoint)
     return ls_socket_give_up(made);
 }
 
-bool ls_socket_listen_ready(int socket, ls_endpoint *own)
-{
-    return ls_socket_own(socket, own) && ls_socket_make_ready(socket);
-}
-
 void ls_socket_shut(int socket)
 {
     (void)shutdown(ls_socket_handle_of(socket), SD_BOTH);
@@ -226,24 +221,6 @@ ls_status ls_socket_send_all(int socket, const void *bytes, size_t size)
         }
         left += sent;
         size -= (size_t)sent;
-    }
-    return LS_OK;
-}
-
-ls_status ls_socket_receive_all(int socket, void *bytes, size_t size, uint32_t wait_ms)
-{
-    uint8_t *room = bytes;
-    while (size > 0) {
-        uint64_t wait_ns = wait_ms == UINT32_MAX ? LS_SOCKET_FOR_EVER : wait_ms * LS_NS_PER_MS;
-        if (!ls_socket_await(socket, wait_ns)) {
-            return LS_TIMED_OUT;
-        }
-        ptrdiff_t received = ls_socket_receive_some(socket, room, size);
-        if (received < 0) {
-            return LS_IO;
-        }
-        room += received;
-        size -= (size_t)received;
     }
     return LS_OK;
 }
