@@ -7,7 +7,6 @@
 #include "lockstep/common/system/machine.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -21,31 +20,24 @@ enum {
 
 /* ---- files ---- */
 
-static bool read_whole(FILE *file, const char *path, size_t size_max, ls_plugin_contents *out)
-{
-    ls_file_facts facts;
-    if (!ls_file_look(path, &facts) || facts.kind != LS_FILE_PLAIN || facts.bytes == 0 ||
-        facts.bytes > size_max) {
-        return false;
-    }
-    out->size = (size_t)facts.bytes;
-    out->bytes = ls_allocate(ls_allocator_heap(), out->size);
-    if (out->bytes && fread(out->bytes, 1, out->size, file) == out->size) {
-        return true;
-    }
-    ls_plugin_contents_close(out);
-    return false;
-}
-
+/* A copy, which may be changed. The size is that of the file that was opened: under an emulator
+ * the path of this program's own file leads to another one by the second look. */
 static bool open_file(const char *path, size_t size_max, ls_plugin_contents *out)
 {
+    ls_mapped_file file;
     *out = (ls_plugin_contents){NULL, 0};
-    FILE *file = fopen(path, "rb");
-    bool is_read = file && read_whole(file, path, size_max, out);
-    if (file) {
-        fclose(file);
+    if (ls_mapped_file_open(path, &file, NULL) != LS_OK) {
+        return false;
     }
-    return is_read;
+    if (file.size > 0 && file.size <= size_max) {
+        out->bytes = ls_allocate(ls_allocator_heap(), file.size);
+    }
+    if (out->bytes) {
+        out->size = file.size;
+        memcpy(out->bytes, file.bytes, file.size);
+    }
+    ls_mapped_file_close(&file);
+    return out->bytes != NULL;
 }
 
 bool ls_plugin_contents_open(const char *path, ls_plugin_contents *out)
