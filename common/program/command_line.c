@@ -156,11 +156,10 @@ static void describe(const ls_command_line *line, uint32_t number, ls_text *text
     }
 }
 
-/* Writes the words of a text from a column on, in lines that begin there. Lines of the text that
- * begin with a space stay as they are. */
-static void wrap(FILE *file, const char *text, int column)
+/* Writes the words of a text behind `at` columns of its first line, in lines that begin at
+ * `column`. Lines of the text that begin with a space stay as they are. */
+static void wrap_behind(FILE *file, const char *text, int at, int column)
 {
-    int at = column;
     bool is_first = true;
     while (*text) {
         size_t bytes = text[0] == ' ' ? strcspn(text, "\n") : strcspn(text, " \n");
@@ -178,6 +177,16 @@ static void wrap(FILE *file, const char *text, int column)
         text += *text == ' ' && !is_first ? 1 : 0;
     }
     fprintf(file, "\n");
+}
+
+static void wrap(FILE *file, const char *text, int column)
+{
+    wrap_behind(file, text, column, column);
+}
+
+void ls_command_line_print_row(FILE *file, const char *head, const char *text, int column)
+{
+    wrap_behind(file, text, fprintf(file, "%s", head), column);
 }
 
 static void print_option(const ls_command_line *line, uint32_t number)

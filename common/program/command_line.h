@@ -56,6 +56,9 @@ typedef struct ls_command_line {
     void *user;
 } ls_command_line;
 
+/* A row of such a list: `text` behind `head`, and in lines that begin at `column`. */
+void ls_command_line_print_row(FILE *file, const char *head, const char *text, int column);
+
 /* Ends the program after --help, --usage and --version, and when the line is wrong. From here on an
  * abort exits with LS_EXIT_INTERNAL, and a clean exit with LS_EXIT_ENVIRONMENT when standard output
  * could not be written. */

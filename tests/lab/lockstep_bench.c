@@ -172,7 +172,9 @@ static void print_sections(FILE *file)
 {
     fprintf(file, "Sections:\n");
     for (uint32_t i = 0; bench_section_at(i); i++) {
-        fprintf(file, "  %-10s %s\n", bench_section_at(i)->name, bench_section_at(i)->about);
+        ls_text head = {{0}};
+        ls_text_set(&head, "  %-10s ", bench_section_at(i)->name);
+        ls_command_line_print_row(file, head.bytes, bench_section_at(i)->about, 13);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/http_transfer.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/option.h"
@@ -834,7 +835,8 @@ static const command commands[] = {
 };
 
 enum {
-    COMMAND_COUNT = sizeof commands / sizeof commands[0]
+    COMMAND_COUNT = sizeof commands / sizeof commands[0],
+    HELP_COLUMN = 6,
 };
 
 static const command *find(const char *name)
@@ -851,7 +853,9 @@ void admin_print_commands(FILE *file)
 {
     fprintf(file, "Commands:\n");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(file, "  %s%s: %s\n", commands[i].name, commands[i].words, commands[i].help);
+        ls_text head = {{0}};
+        ls_text_set(&head, "  %s%s: ", commands[i].name, commands[i].words);
+        ls_command_line_print_row(file, head.bytes, commands[i].help, HELP_COLUMN);
     }
 }
 
