@@ -263,7 +263,7 @@ static void try_next(ls_client_link *link, ls_session *session, uint64_t now_ns)
     link->at = next;
     link->refusal = LS_SEALED_REFUSAL_NONE;
     if (!may_try_again(link, session, now_ns)) {
-        ls_session_disconnected(session, LS_REFUSED, now_ns);
+        ls_session_disconnected(session, LS_UNREACHABLE, now_ns);
     }
 }
 

@@ -145,7 +145,8 @@ static void log_over(const ls_session_log *lines, const ls_session_event *event)
         ls_log_line(log, LS_LOG_WARNING,
                     "the server has saved the match, to go on another time: %s", event->text.bytes);
     } else if (!ls_client_link_has_connected(lines->link)) {
-        bool is_named = event->status == LS_REFUSED ||
+        bool is_named = event->status == LS_REFUSED || event->status == LS_UNREACHABLE ||
+                        event->status == LS_TIMED_OUT ||
                         (lines->place->sealed.has_token && event->status != LS_FULL &&
                          event->status != LS_MATCH_FULL);
         ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", lines->place->name,

@@ -42,7 +42,8 @@ LS_C_BEGIN
     X(REFUSED, -38, "the connection could not be made")                                            \
     X(NOT_ADMITTED, -39, "the host of the match does not let this player in")                      \
     X(KICKED, -40, "the host of the match has sent this player away")                              \
-    X(SAVED, -41, "the match was saved, and goes on another time")
+    X(SAVED, -41, "the match was saved, and goes on another time")                                 \
+    X(UNREACHABLE, -42, "no server is there")
 
 typedef enum ls_status {
 #define LS_STATUS_ENUM(name, value, text) LS_##name = (value),

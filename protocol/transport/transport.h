@@ -45,7 +45,7 @@ typedef struct ls_transport_event {
     /* RECEIVED: the packet came from an address that is not proven to be the peer's: what is sent
      * goes to another one until it is, but for one packet of so many bytes. Else 0. */
     size_t path_room;
-    ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
+    ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT, REFUSED, UNREACHABLE */
     /* CONNECTED: the way there and back, measured with a packet that is known to have been sent
      * once; 0: the transport does not know it. */
     uint64_t rtt_ns;

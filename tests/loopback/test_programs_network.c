@@ -129,7 +129,7 @@ Test(programs_network, a_port_where_nobody_listens_is_told)
 {
     expect_failure(LS_TEST_CLIENT,
                    "error: cannot connect to 127.0.0.1:1: no server answers there; check the "
-                   "address, the port and the network (REFUSED)\n",
+                   "address, the port and the network (UNREACHABLE)\n",
                    "127.0.0.1:1", "--connect-wait", "0");
     hosted_expect_none(&hosted.other, "hash");
 }
@@ -186,7 +186,8 @@ Test(programs_network, a_port_that_never_answers_is_told)
 {
     int descriptor = ls_open_socket(&hosted.port);
     hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--json", "-", "--connect-wait", "1");
-    hosted_expect_all(&hosted.other, "nothing was heard in the time allowed (TIMED_OUT)\n");
+    hosted_expect_all(&hosted.other, "no server answers there; check the address, the port "
+                                     "and the network (TIMED_OUT)\n");
     cJSON *summary = cJSON_Parse(ls_process_output(&hosted.other));
     cr_expect_str_eq(hosted_word(summary, "status"), "TIMED_OUT");
     cr_expect(hosted_is_null(summary, "final_hash"));

@@ -244,7 +244,7 @@ Test(transport_udp, a_client_connects_anew_to_a_server_that_was_started_again)
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
     reconnect();
     LS_RUN_UNTIL(client.disconnected_count == 2, &client);
-    cr_assert_eq(client.reasons[1], LS_REFUSED, "nobody listens there");
+    cr_assert_eq(client.reasons[1], LS_UNREACHABLE, "nobody listens there");
     ls_transport_udp_server_config config = ls_station_server_config(64);
     config.port = port;
     ls_station again = {0};
@@ -277,13 +277,13 @@ Test(transport_udp, nothing_happens_to_a_peer_that_is_gone)
 }
 
 /* Long before the time is over, which is longer than the test's patience. */
-Test(transport_udp, a_closed_port_refuses_at_once)
+Test(transport_udp, a_closed_port_is_known_at_once)
 {
     uint16_t port;
     close(ls_open_socket(&port));
     client = ls_station_connect(port, 2 * LS_STATION_PATIENCE_NS / LS_NS_PER_MS);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
-    cr_assert_eq(client.reasons[0], LS_REFUSED);
+    cr_assert_eq(client.reasons[0], LS_UNREACHABLE);
     cr_assert_eq(client.connected_count, 0);
 }
 

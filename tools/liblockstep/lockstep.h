@@ -78,13 +78,14 @@ typedef enum lockstep_status {
     LOCKSTEP_CONTENT_MISMATCH = -26,
     LOCKSTEP_MATCH_FULL = -30,
     LOCKSTEP_ALREADY_OVER = -32,
-    LOCKSTEP_TIMED_OUT = -33,
+    LOCKSTEP_TIMED_OUT = -33, /* also: no server answers */
     LOCKSTEP_DESYNCED = -35,
     LOCKSTEP_DISCONNECTED = -37,
-    LOCKSTEP_REFUSED = -38,
+    LOCKSTEP_REFUSED = -38, /* a server is there, and lets nobody in like this */
     LOCKSTEP_NOT_ADMITTED = -39,
     LOCKSTEP_KICKED = -40,
-    LOCKSTEP_SAVED = -41, /* the host saved the match, to go on another time */
+    LOCKSTEP_SAVED = -41,       /* the host saved the match, to go on another time */
+    LOCKSTEP_UNREACHABLE = -42, /* no program listens there, or no network leads there */
 } lockstep_status;
 
 /* ---- a game of the caller's own ---- */
@@ -186,8 +187,7 @@ typedef struct lockstep_game {
     const uint8_t *edges;
     const uint8_t *buttons;
     /* 1: its step names all that it writes (lockstep_inputs.wrote), and a host with "trust-writes"
-     * on hashes only that, and all bytes once a second. For large states of which little changes.
-     */
+     * on hashes only that, and all bytes once a second. For large states that change little. */
     uint32_t names_writes;
 } lockstep_game;
 
@@ -272,8 +272,7 @@ typedef struct lockstep_event {
     const char *text;
 } lockstep_event;
 
-/* The oldest event that was not polled: 1, or 0: none. 1,024 wait, and OVER; others are left out.
- */
+/* The oldest event that was not polled: 1, or 0: none. 1,024 wait, and OVER; the rest is lost. */
 LOCKSTEP_API int lockstep_poll(lockstep *handle, lockstep_event *event);
 
 typedef struct lockstep_info {

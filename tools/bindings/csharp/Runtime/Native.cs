@@ -172,6 +172,7 @@ namespace Lockstep
         public const int LOCKSTEP_NOT_ADMITTED = -39;
         public const int LOCKSTEP_KICKED = -40;
         public const int LOCKSTEP_SAVED = -41;
+        public const int LOCKSTEP_UNREACHABLE = -42;
         public const int LOCKSTEP_PADDING = 0;
         public const int LOCKSTEP_U8 = 1;
         public const int LOCKSTEP_U16 = 2;

@@ -49,6 +49,7 @@ class Status(enum.IntEnum):
     NOT_ADMITTED = -39
     KICKED = -40
     SAVED = -41
+    UNREACHABLE = -42
 
 
 class Type(enum.IntEnum):

@@ -192,6 +192,7 @@ pub const LOCKSTEP_REFUSED: i32 = -38;
 pub const LOCKSTEP_NOT_ADMITTED: i32 = -39;
 pub const LOCKSTEP_KICKED: i32 = -40;
 pub const LOCKSTEP_SAVED: i32 = -41;
+pub const LOCKSTEP_UNREACHABLE: i32 = -42;
 pub const LOCKSTEP_PADDING: i32 = 0;
 pub const LOCKSTEP_U8: i32 = 1;
 pub const LOCKSTEP_U16: i32 = 2;
