@@ -25,6 +25,7 @@ unsafe struct Every
 unsafe class EveryGame : Game
 {
     public bool fails;
+    public Handle closes;
     public EveryGame() : base("every", typeof(Every), playersMax: 2) { }
     protected override void Init(void* state, ulong seed, int players)
     {
@@ -34,6 +35,8 @@ unsafe class EveryGame : Game
     {
         (&((Every*)state)->many)[1].b += inputs.Byte(0);
         ((Every*)state)->last += inputs.HasJoined(1) ? (sbyte)1 : (sbyte)0;
+        if (closes != null)
+            closes.Dispose();
         if (fails)
             throw new DivideByZeroException("in tick " + inputs.Tick);
     }
@@ -69,6 +72,10 @@ static unsafe class Tests
             var now = (Every*)view.state;
             Expect(now->wide == 9 && now->last == 1 && (&now->many)[1].b == 12,
                    "a game of every type of member runs: its fields cover its state");
+            game.closes = sim;
+            Expect(StatusOf(() => sim.Step(new byte[2])) == Native.LOCKSTEP_BAD_ARGUMENT,
+                   "a step cannot close what makes it");
+            game.closes = null;
             game.fails = true;
             bool thrown = false;
             try { sim.Step(new byte[2]); } catch (DivideByZeroException) { thrown = true; }

@@ -195,6 +195,22 @@ class Simulations(unittest.TestCase):
             lockstep.step_many([sim], bytes(4))
         sim.close()
 
+    def test_step_cannot_close_what_makes_it(self):
+        class State(ctypes.Structure):
+            _fields_ = [("steps", ctypes.c_uint32)]
+
+        def step(state, inputs):
+            state.steps += 1
+            if state.steps == 1:
+                simulation.close()
+
+        with lockstep.Simulation(lockstep.Game("closer", State, step)) as simulation:
+            with self.assertRaisesRegex(lockstep.Error, "a step of this handle's own") as raised:
+                simulation.step()
+            self.assertEqual(raised.exception.status, Status.BAD_ARGUMENT)
+            simulation.step()
+            self.assertEqual(simulation["steps"], [2])
+
     def test_misuse_raises_with_status_and_sentence(self):
         def refused(status, pattern, call):
             with self.assertRaisesRegex(lockstep.Error, pattern) as raised:

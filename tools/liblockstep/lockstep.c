@@ -14,9 +14,9 @@
 #define ROUND_MS 20u
 
 struct lockstep {
-    struct lockstep *next; /* of the handles that are free */
-    atomic_int kind;       /* lockstep_kind; 0: closed */
-    atomic_bool is_used;   /* by a call; with a thread of its own the monitor says so */
+    struct lockstep *next;      /* of the handles that are free */
+    atomic_int kind;            /* lockstep_kind; 0: closed */
+    _Atomic(const void *) user; /* the thread in whose call it is, as `here`; NULL: in none */
     ls_text error;
     lockstep_self self;
 
@@ -81,6 +81,9 @@ static void give_block(lockstep *block)
  * written, perhaps, by the call that uses it. */
 static _Thread_local const lockstep *busy;
 
+/* Each thread is known by the address of its own. */
+static _Thread_local const char here;
+
 static int fail(lockstep *handle, ls_status status, const ls_text *why)
 {
     ls_text_set(&handle->error, "%s",
@@ -106,16 +109,39 @@ static int kind_of(const lockstep *handle)
 
 /* ---- one call at a time ---- */
 
+/* A step of the handle's own makes the call, which would wait for itself. */
+static bool is_within(const lockstep *handle)
+{
+    return atomic_load(&((lockstep *)(uintptr_t)handle)->user) == &here;
+}
+
+static bool take(lockstep *handle)
+{
+    const void *nobody = NULL;
+    return atomic_compare_exchange_strong(&handle->user, &nobody, &here);
+}
+
+static void enter_monitor(lockstep *handle)
+{
+    ls_monitor_enter(handle->monitor);
+    atomic_store(&handle->user, &here);
+}
+
+static void leave_monitor(lockstep *handle)
+{
+    atomic_store(&handle->user, NULL);
+    ls_monitor_leave(handle->monitor);
+}
+
 /* False: another call uses the handle, or has closed it. */
 static bool enter(lockstep *handle)
 {
-    if (handle->self.has_thread) {
-        ls_monitor_enter(handle->monitor);
-        return true;
-    }
-    busy = atomic_exchange(&handle->is_used, true) ? handle : NULL;
-    if (!busy && kind_of(handle) == 0) {
-        atomic_store(&handle->is_used, false);
+    bool waits = handle->self.has_thread && !is_within(handle);
+    busy = waits || take(handle) ? NULL : handle;
+    if (waits) {
+        enter_monitor(handle);
+    } else if (!busy && kind_of(handle) == 0) {
+        atomic_store(&handle->user, NULL);
         return false;
     }
     return !busy;
@@ -124,9 +150,9 @@ static bool enter(lockstep *handle)
 static void leave(lockstep *handle)
 {
     if (handle->self.has_thread) {
-        ls_monitor_leave(handle->monitor);
+        leave_monitor(handle);
     } else {
-        atomic_store(&handle->is_used, false);
+        atomic_store(&handle->user, NULL);
     }
 }
 
@@ -215,8 +241,9 @@ const char *lockstep_error(const lockstep *handle)
 {
     return !handle ? "the handle is NULL: there was no such kind or game, or no memory"
            : kind_of(handle) == 0 ? "the handle was closed"
-           : handle == busy ? "this handle is used by two threads at once, or by a step of its own"
-                            : handle->error.bytes;
+           : handle != busy       ? handle->error.bytes
+           : is_within(handle)    ? "a step of this handle's own cannot use it, or close it"
+                                  : "this handle is used by two threads at once";
 }
 
 /* ---- a thread of its own ---- */
@@ -224,26 +251,27 @@ const char *lockstep_error(const lockstep *handle)
 static void on_wait(void *user, uint64_t now_ns)
 {
     (void)now_ns;
-    ls_monitor_leave(((lockstep *)user)->monitor);
+    leave_monitor(user);
 }
 
 static void on_waited(void *user, uint64_t now_ns)
 {
     (void)now_ns;
-    ls_monitor_enter(((lockstep *)user)->monitor);
+    enter_monitor(user);
 }
 
 static void run(void *user)
 {
     lockstep *handle = user;
-    ls_monitor_enter(handle->monitor);
+    enter_monitor(handle);
     while (!handle->is_closing) {
         ls_event_loop_run_until(handle->self.loop,
                                 ls_event_loop_now_ns(handle->self.loop) + ROUND_MS * LS_NS_PER_MS);
     }
-    ls_monitor_leave(handle->monitor);
+    leave_monitor(handle);
 }
 
+/* Its work begins when the caller leaves the handle. */
 static ls_status start_thread(lockstep *handle, ls_text *why)
 {
     if (!handle->self.settings.has_thread || !handle->self.loop) {
@@ -257,8 +285,10 @@ static ls_status start_thread(lockstep *handle, ls_text *why)
                         (ls_loop_handler){on_waited, handle});
     handle->is_closing = false;
     handle->self.has_thread = true;
+    ls_monitor_enter(handle->monitor);
     if (!ls_thread_start(&handle->thread, run, handle)) {
         handle->self.has_thread = false;
+        ls_monitor_leave(handle->monitor);
         return ls_fail(LS_IO, why, "the system starts no thread");
     }
     return LS_OK;
@@ -351,23 +381,28 @@ static void stop_thread(lockstep *handle)
     handle->monitor = NULL;
 }
 
-void lockstep_close(lockstep *handle)
+int lockstep_close(lockstep *handle)
 {
     if (kind_of(handle) == 0) {
-        return;
+        return handle ? LS_BAD_ARGUMENT : LS_OK;
+    }
+    if (is_within(handle)) {
+        busy = handle;
+        return LS_BAD_ARGUMENT;
     }
     if (handle->monitor) {
         stop_thread(handle);
     }
-    while (atomic_exchange(&handle->is_used, true)) {
+    while (!take(handle)) {
         sleep_ms(1); /* until another thread's call has returned */
     }
     close_part(handle);
     lockstep_event_queue_close(&handle->self.events);
     lockstep_settings_deinit(&handle->self.settings);
     atomic_store(&handle->kind, 0);
-    atomic_store(&handle->is_used, false);
+    atomic_store(&handle->user, NULL);
     give_block(handle);
+    return LS_OK;
 }
 
 /* ---- start and frame ---- */
@@ -391,7 +426,7 @@ int lockstep_start(lockstep *handle)
     }
     handle->self.is_started = status == LS_OK;
     int result = result_of(handle, status, &why);
-    atomic_store(&handle->is_used, false); /* the monitor comes in its place from here on */
+    leave(handle);
     return result;
 }
 
@@ -423,6 +458,7 @@ int lockstep_frame(lockstep *handle, uint32_t wait_ms)
     bool has_event = false;
     int result = 1;
     uint32_t time_ms = 0;
+    wait_ms = wait_ms > INT32_MAX ? 0 : wait_ms; /* less than none is left of the picture's time */
     do {
         time_ms = LS_MIN(wait_ms, ROUND_MS);
         wait_ms -= time_ms;

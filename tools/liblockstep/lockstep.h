@@ -220,8 +220,8 @@ LOCKSTEP_API int lockstep_setting(int kind, uint32_t number, const char **name, 
 LOCKSTEP_API int lockstep_start(lockstep *handle);
 
 /* Client, host: works for up to wait_ms and returns, earlier once there is a new event (OVER is
- * one); the client then makes one frame for the picture that follows. With 0 it does what is due
- * and returns at once. With a thread of its own it only waits, and shows what that thread has done.
+ * one); the client then makes one frame for the picture that follows. With 0, or a negative number,
+ * it does what is due and returns. With a thread of its own it waits and shows what that has done.
  * 1: there is more to play, 0: it is over, negative: why it ended early; poll after all three. */
 LOCKSTEP_API int lockstep_frame(lockstep *handle, uint32_t wait_ms);
 
@@ -229,8 +229,8 @@ LOCKSTEP_API int lockstep_frame(lockstep *handle, uint32_t wait_ms);
  * with its journal (BAD_ARGUMENT: it has none). Frames go on until everybody knows. */
 LOCKSTEP_API int lockstep_end(lockstep *handle, int saves);
 
-/* Ends at once what has not ended, and forgets the handle. NULL is allowed. */
-LOCKSTEP_API void lockstep_close(lockstep *handle);
+/* Ends what has not ended, and forgets the handle. NULL is allowed; a step of its own may not. */
+LOCKSTEP_API int lockstep_close(lockstep *handle);
 
 /* Why the newest call that failed on this handle did, until another one fails; "": none has. */
 LOCKSTEP_API const char *lockstep_error(const lockstep *handle);

@@ -87,6 +87,7 @@ static void text_of(const void *arguments, int place, char *out, size_t capacity
     VARIANT_DESTROY(&given);
 }
 
+/* Returns how many there are; those beyond the capacity are not copied. */
 static uint32_t bytes_of(const void *arguments, int place, uint8_t *out, uint32_t capacity)
 {
     variant given = ARRAY_GET(arguments, place);
@@ -97,7 +98,7 @@ static uint32_t bytes_of(const void *arguments, int place, uint8_t *out, uint32_
     }
     BYTES_DESTROY(&bytes);
     VARIANT_DESTROY(&given);
-    return size < capacity ? size : capacity;
+    return size;
 }
 
 static variant an_int(int64_t value)
@@ -150,7 +151,9 @@ PROCEDURE(lockstep_gd_open)
 
 PROCEDURE(lockstep_gd_frame)
 {
-    return an_int(lockstep_frame(handle_of(arguments), (uint32_t)int_of(arguments, 1)));
+    int64_t wait_ms = int_of(arguments, 1);
+    wait_ms = wait_ms < 0 ? 0 : wait_ms > INT32_MAX ? INT32_MAX : wait_ms;
+    return an_int(lockstep_frame(handle_of(arguments), (uint32_t)wait_ms));
 }
 
 /* handle, PoolByteArray, once */

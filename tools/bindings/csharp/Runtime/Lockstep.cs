@@ -49,9 +49,10 @@ namespace Lockstep
             }
         }
 
+        /// <summary>Ends at once what has not ended. Not in a step of its own.</summary>
         public void Dispose()
         {
-            Native.lockstep_close(raw);
+            Check(Native.lockstep_close(raw));
             raw = IntPtr.Zero;
             GC.SuppressFinalize(this);
         }

@@ -227,7 +227,7 @@ namespace Lockstep
         [DllImport(Library)] public static extern int lockstep_start(IntPtr handle);
         [DllImport(Library)] public static extern int lockstep_frame(IntPtr handle, uint wait_ms);
         [DllImport(Library)] public static extern int lockstep_end(IntPtr handle, int saves);
-        [DllImport(Library)] public static extern void lockstep_close(IntPtr handle);
+        [DllImport(Library)] public static extern int lockstep_close(IntPtr handle);
         [DllImport(Library)] public static extern byte* lockstep_error(IntPtr handle);
         [DllImport(Library)] public static extern int lockstep_poll(IntPtr handle, lockstep_event* event_);
         [DllImport(Library)] public static extern int lockstep_get_info(IntPtr handle, lockstep_info* info);

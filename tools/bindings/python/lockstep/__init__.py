@@ -152,6 +152,7 @@ class _Handle:
     _kind: Kind
     _closed = 0  # handles so far, for whoever keeps handles of others
     _open: "weakref.WeakSet[_Handle]" = weakref.WeakSet()
+    _left: List[Optional[Game]] = []  # of handles that could not be closed any more
 
     def __init__(self, sim: Sim, options: Mapping[str, Any]) -> None:
         self._game = sim if isinstance(sim, Game) else None
@@ -185,10 +186,12 @@ class _Handle:
 
     def close(self) -> None:
         """Ends at once what has not ended. May be called again."""
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
+        if getattr(self, "_handle", None) is not None:
+            result = _library.lockstep_close(self._handle)
+            if result < 0:  # within a step of its own
+                raise Error(result, _library.lockstep_error(self._handle).decode())
             _Handle._closed += 1
-            _library.lockstep_close(handle)
+            self._handle = None
 
     def __enter__(self) -> Any:
         return self
@@ -197,7 +200,10 @@ class _Handle:
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        try:
+            self.close()
+        except Error:  # within a step of its own, which goes on
+            _Handle._left.append(self._game)
 
     @property
     def info(self) -> Info:

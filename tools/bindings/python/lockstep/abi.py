@@ -257,7 +257,7 @@ FUNCTIONS = {
     "start": (c_int, c_void_p),
     "frame": (c_int, c_void_p, c_uint32),
     "end": (c_int, c_void_p, c_int),
-    "close": (None, c_void_p),
+    "close": (c_int, c_void_p),
     "error": (c_char_p, c_void_p),
     "poll": (c_int, c_void_p, POINTER(CEvent)),
     "get_info": (c_int, c_void_p, POINTER(CInfo)),

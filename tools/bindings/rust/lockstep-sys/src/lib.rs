@@ -249,7 +249,7 @@ extern "C" {
     pub fn lockstep_start(handle: *mut lockstep) -> c_int;
     pub fn lockstep_frame(handle: *mut lockstep, wait_ms: u32) -> c_int;
     pub fn lockstep_end(handle: *mut lockstep, saves: c_int) -> c_int;
-    pub fn lockstep_close(handle: *mut lockstep);
+    pub fn lockstep_close(handle: *mut lockstep) -> c_int;
     pub fn lockstep_error(handle: *const lockstep) -> *const c_char;
     pub fn lockstep_poll(handle: *mut lockstep, event_: *mut lockstep_event) -> c_int;
     pub fn lockstep_get_info(handle: *mut lockstep, info: *mut lockstep_info) -> c_int;
