@@ -30,14 +30,28 @@ bool ls_relay_is_word(const char *text)
     return text[size] == '\0' && size > 0 && size < LS_RELAY_WORD_BYTES_MAX;
 }
 
-/* Control characters are in no text. A name's other bytes are its reader's to look at. */
-static bool may_stand(char character, bool is_word)
+static bool is_of_link(char character)
 {
-    return is_word ? is_of_word(character)
-                   : (uint8_t)character >= 0x20 && (uint8_t)character != 0x7f;
+    return character > ' ' && character < 0x7f && !strchr("\"'<>\\`", character);
 }
 
-static void text(ls_byte_stream *stream, char *field, size_t capacity, bool is_word)
+/* Control characters are in no text. A name's other bytes are its reader's to look at. */
+static bool is_of_name(char character)
+{
+    return (uint8_t)character >= 0x20 && (uint8_t)character != 0x7f;
+}
+
+bool ls_relay_is_page(const char *text)
+{
+    size_t size = 0;
+    while (is_of_link(text[size])) {
+        size++;
+    }
+    return text[size] == '\0' && size < LS_RELAY_PAGE_BYTES_MAX &&
+           (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0);
+}
+
+static void text(ls_byte_stream *stream, char *field, size_t capacity, bool (*may_stand)(char))
 {
     uint8_t size = (uint8_t)strlen(field);
     ls_byte_stream_u8(stream, &size);
@@ -47,7 +61,7 @@ static void text(ls_byte_stream *stream, char *field, size_t capacity, bool is_w
     }
     ls_byte_stream_bytes(stream, (uint8_t *)field, size);
     for (uint8_t i = 0; !stream->has_failed && i < size; i++) {
-        stream->has_failed = !may_stand(field[i], is_word);
+        stream->has_failed = !may_stand(field[i]);
     }
 }
 
@@ -63,10 +77,10 @@ static void number(ls_byte_stream *stream, uint16_t *value)
 static void entry(ls_byte_stream *stream, ls_relay_listing *of)
 {
     uint8_t flags = of->needs_token ? TOKEN_FLAG : 0;
-    text(stream, of->name, sizeof of->name, false);
-    text(stream, of->simulation, sizeof of->simulation, true);
-    text(stream, of->region, sizeof of->region, true);
-    text(stream, of->version, sizeof of->version, true);
+    text(stream, of->name, sizeof of->name, is_of_name);
+    text(stream, of->simulation, sizeof of->simulation, is_of_word);
+    text(stream, of->region, sizeof of->region, is_of_word);
+    text(stream, of->version, sizeof of->version, is_of_word);
     ls_byte_stream_u32(stream, &of->simulation_version);
     ls_byte_stream_u64(stream, &of->digest);
     number(stream, &of->protocol);
@@ -93,7 +107,9 @@ static void list_fields(ls_byte_stream *stream, ls_relay_list *list)
     ls_byte_stream_u64(stream, &list->counter);
     ls_byte_stream_u64(stream, &list->challenge);
     entry(stream, &list->listing);
-    stream->has_failed = stream->has_failed || kind != LS_RELAY_LIST;
+    text(stream, list->listing.page, sizeof list->listing.page, is_of_link);
+    bool is_good = list->listing.page[0] == '\0' || ls_relay_is_page(list->listing.page);
+    stream->has_failed = stream->has_failed || kind != LS_RELAY_LIST || !is_good;
 }
 
 size_t ls_relay_list_write(const ls_relay_list *list, const uint8_t to_relay[LS_CIPHER_KEY_BYTES],

@@ -7,8 +7,9 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/protocol/relay/relay_code.h"
 
-#define LS_RELAY_WORD_BYTES_MAX 16u /* with its final NUL: a region, a program's version */
-#define LS_RELAY_LIST_BYTES_MAX 193u
+#define LS_RELAY_WORD_BYTES_MAX 16u  /* with its final NUL: a region, a program's version */
+#define LS_RELAY_PAGE_BYTES_MAX 256u /* with its final NUL */
+#define LS_RELAY_LIST_BYTES_MAX 449u
 #define LS_RELAY_GAMES_BYTES_MAX 1200u
 #define LS_RELAY_GAMES_MAX 32u /* in one datagram; no more fit, of the shortest ones */
 #define LS_RELAY_LIST_OVER UINT64_MAX
@@ -26,10 +27,14 @@ typedef struct ls_relay_listing {
     uint16_t players, seats, spectators;
     bool needs_token;
     char secret[LS_RELAY_SECRET_CHARACTERS]; /* of its code */
+    char page[LS_RELAY_PAGE_BYTES_MAX]; /* the link to play by in a browser; "": none; LIST alone */
 } ls_relay_listing;
 
 /* Whether a text can be a region or a version: letters, digits, '-', '_', '.' and '+'. */
 bool ls_relay_is_word(const char *text);
+/* Whether a text can be the link of a page: it begins with http:// or https://, is shorter than
+ * LS_RELAY_PAGE_BYTES_MAX, and of ASCII without blanks, quotes, angle brackets and backslashes. */
+bool ls_relay_is_page(const char *text);
 
 /* ---- LIST ---- */
 

@@ -13,8 +13,8 @@
 #define PROOF_NS (5 * LS_NS_PER_SECOND)
 
 enum {
-    LOOK_SLOTS = 1024,    /* addresses may have to share one */
-    JSON_BYTES_MAX = 512, /* of one game */
+    LOOK_SLOTS = 1024,     /* addresses may have to share one */
+    JSON_BYTES_MAX = 1024, /* of one game */
     FRAME_BYTES_MAX = 32,
     FRAME_END_BYTES = 2, /* of the list and the object */
 };
@@ -138,6 +138,9 @@ static void fill_json(ls_json *json, const ls_relay_game *game)
     ls_json_text(json, "version", listing->version);
     ls_json_number(json, "protocol", listing->protocol);
     ls_json_number(json, "ping_ms", game->ping_ms);
+    if (listing->page[0] != '\0') {
+        ls_json_text(json, "page", listing->page);
+    }
 }
 
 static void write_json(entry *of)

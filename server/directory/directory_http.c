@@ -8,6 +8,7 @@
 #include "lockstep/server/control/http_daemon.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -22,12 +23,30 @@ enum {
 static const ls_rate_limit ANSWER_LIMIT = {LS_NS_PER_SECOND / 8, 32};
 static const ls_rate_limit ALL_ANSWERS_LIMIT = {LS_NS_PER_SECOND / 64, 256};
 
-static const char no_such_path[] = "the list of games is at /v1/games\n";
+/* games.html, and what it loads */
+extern const char ls_directory_page[], ls_directory_script[], ls_directory_style[];
+
+static const char text_policy[] = "default-src 'none'; frame-ancestors 'none'";
+static const char page_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+static const struct {
+    const char *path, *type, *text;
+} files[] = {
+    {"/", "text/html; charset=utf-8", ls_directory_page},
+    {"/games.js", "text/javascript; charset=utf-8", ls_directory_script},
+    {"/games.css", "text/css; charset=utf-8", ls_directory_style},
+};
+
+static const char no_such_path[] = "the page with the list of games is at /, the list at "
+                                   "/v1/games\n";
 static const char too_many[] = "too many ask for the list of games: ask again in a second\n";
 static const char no_such_method[] = "the list of games is read with GET\n";
 
 struct ls_directory_http {
     const ls_directory *directory;
+    char relay_port[8];
     ls_event_loop *loop;
     ls_loop_source *upkeep;
     ls_http_daemon daemon;
@@ -40,15 +59,16 @@ struct ls_directory_http {
 
 /* ---- answers ---- */
 
-/* Every site's pages may read it, and no browser takes it for a page. */
-static void add_headers(struct MHD_Response *response, const char *type, const char *caching)
+/* Every site's pages may read the list. */
+static void add_headers(struct MHD_Response *response, const char *type, const char *caching,
+                        const char *policy)
 {
     (void)MHD_add_response_header(response, "Content-Type", type);
     (void)MHD_add_response_header(response, "Cache-Control", caching);
     (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
     (void)MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "cross-origin");
-    (void)MHD_add_response_header(response, "Content-Security-Policy",
-                                  "default-src 'none'; frame-ancestors 'none'");
+    (void)MHD_add_response_header(response, "Content-Security-Policy", policy);
+    (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 }
 
@@ -71,7 +91,8 @@ static void make_games(ls_directory_http *http, uint64_t now_ns)
         release_bytes(bytes);
         return;
     }
-    add_headers(made, "application/json", "max-age=1");
+    add_headers(made, "application/json", "max-age=1", text_policy);
+    (void)MHD_add_response_header(made, "Relay-Port", http->relay_port);
     if (http->games) {
         MHD_destroy_response(http->games);
     }
@@ -88,14 +109,19 @@ static bool may_ask(ls_directory_http *http, struct MHD_Connection *connection, 
            ls_rate_use_spend(&http->all_answers, &ALL_ANSWERS_LIMIT, now_ns);
 }
 
+static struct MHD_Response *respond_with(const char *text)
+{
+    return MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = respond_with(text);
     if (!response) {
         return MHD_NO;
     }
-    add_headers(response, "text/plain; charset=utf-8", "no-store");
+    add_headers(response, "text/plain; charset=utf-8", "no-store", text_policy);
     (void)MHD_add_response_header(response, "Connection", "close");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
         (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
@@ -105,16 +131,43 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result answer_games(ls_directory_http *http, struct MHD_Connection *connection)
+static enum MHD_Result answer_games(ls_directory_http *http, struct MHD_Connection *connection,
+                                    uint64_t now_ns)
 {
-    uint64_t now_ns = ls_event_loop_now_ns(http->loop);
-    if (!may_ask(http, connection, now_ns)) {
-        return refuse(connection, MHD_HTTP_TOO_MANY_REQUESTS, too_many);
-    }
     if (!http->games || now_ns >= http->made_ns + LS_NS_PER_SECOND) {
         make_games(http, now_ns);
     }
     return http->games ? MHD_queue_response(connection, MHD_HTTP_OK, http->games) : MHD_NO;
+}
+
+static enum MHD_Result answer_file(struct MHD_Connection *connection, size_t file)
+{
+    struct MHD_Response *response = respond_with(files[file].text);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(response, files[file].type, "max-age=60", page_policy);
+    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer(ls_directory_http *http, struct MHD_Connection *connection,
+                              const char *path)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(http->loop);
+    bool is_list = strcmp(path, "/v1/games") == 0;
+    size_t file = 0, count = sizeof files / sizeof files[0];
+    while (file < count && strcmp(path, files[file].path) != 0) {
+        file++;
+    }
+    if (!is_list && file == count) {
+        return refuse(connection, MHD_HTTP_NOT_FOUND, no_such_path);
+    }
+    if (!may_ask(http, connection, now_ns)) {
+        return refuse(connection, MHD_HTTP_TOO_MANY_REQUESTS, too_many);
+    }
+    return is_list ? answer_games(http, connection, now_ns) : answer_file(connection, file);
 }
 
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
@@ -135,8 +188,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     if (!is_read) {
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, no_such_method);
     }
-    return strcmp(path, "/v1/games") == 0 ? answer_games(http, connection)
-                                          : refuse(connection, MHD_HTTP_NOT_FOUND, no_such_path);
+    return answer(http, connection, path);
 }
 
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
@@ -180,13 +232,15 @@ static ls_status open_daemon(ls_directory_http *http, const char *place, ls_text
     return ls_http_daemon_open(&http->daemon, &daemon, http->loop, why);
 }
 
-ls_status ls_directory_http_open(const char *place, const ls_directory *directory,
-                                 ls_event_loop *loop, ls_directory_http **out, ls_text *why)
+ls_status ls_directory_http_open(const char *place, uint16_t relay_port,
+                                 const ls_directory *directory, ls_event_loop *loop,
+                                 ls_directory_http **out, ls_text *why)
 {
     ls_directory_http *made = ls_allocate(ls_allocator_heap(), sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
+    snprintf(made->relay_port, sizeof made->relay_port, "%u", (unsigned)relay_port);
     made->directory = directory;
     made->loop = loop;
     ls_cipher_random((uint8_t *)&made->seed, sizeof made->seed);

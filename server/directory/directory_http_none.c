@@ -1,8 +1,10 @@
 #include "lockstep/server/directory/directory_http.h"
 
-ls_status ls_directory_http_open(const char *place, const ls_directory *directory,
-                                 ls_event_loop *loop, ls_directory_http **out, ls_text *why)
+ls_status ls_directory_http_open(const char *place, uint16_t relay_port,
+                                 const ls_directory *directory, ls_event_loop *loop,
+                                 ls_directory_http **out, ls_text *why)
 {
+    (void)relay_port;
     (void)directory;
     (void)loop;
     (void)out;

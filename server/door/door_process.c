@@ -304,11 +304,16 @@ bool ls_door_is_sealed(const ls_door *door)
     return door->page->certificate[0] != '\0';
 }
 
+static const char *first_name(const ls_door *door)
+{
+    return door->page->hosts + strspn(door->page->hosts, ", \t");
+}
+
 /* A host that browsers reach: a name of this machine, the address that the door listens on, or
  * where the invite leads. */
 static void choose_host(const ls_door *door, const char *invite, char out[LS_INVITE_HOST_BYTES_MAX])
 {
-    const char *names = door->page->hosts + strspn(door->page->hosts, ", \t");
+    const char *names = first_name(door);
     ls_invite read;
     ls_endpoint own = door->bound;
     bool is_known = !ls_endpoint_is_any(&own);
@@ -342,6 +347,14 @@ void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAG
                                .port = door->bound.port,
                                .invite = invite};
     ls_page_link_write(&link, out);
+}
+
+void ls_door_write_public_link(const ls_door *door, char out[LS_PAGE_LINK_BYTES_MAX])
+{
+    out[0] = '\0';
+    if (door && first_name(door)[0] != '\0') {
+        ls_door_write_link(door, "", out);
+    }
 }
 
 static void log_code_line(void *user, const char *text)

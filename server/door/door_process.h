@@ -43,6 +43,9 @@ bool ls_door_is_sealed(const ls_door *door);
 
 /* The address of the page, for players who come by this invite; "": they need none. */
 void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAGE_LINK_BYTES_MAX]);
+/* The same without an invite, for everybody to see: "" unless the operator has named the host, as
+ * another one may be out of reach. NULL is allowed. */
+void ls_door_write_public_link(const ls_door *door, char out[LS_PAGE_LINK_BYTES_MAX]);
 
 /* Says how players get in; on a terminal with a code for phones, where the door has them. A link
  * with a secret is for the person at the terminal and for no log. */

@@ -33,6 +33,12 @@ ls_endpoint ls_door_endpoint(const ls_door *door)
     return (ls_endpoint){.port = 0};
 }
 
+void ls_door_write_public_link(const ls_door *door, char out[LS_PAGE_LINK_BYTES_MAX])
+{
+    (void)door;
+    out[0] = '\0';
+}
+
 void ls_door_log(const ls_door *door, const char *invite, bool has_secret)
 {
     (void)door;

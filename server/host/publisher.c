@@ -135,6 +135,7 @@ static void publish(ls_publisher *publisher)
     ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s",
                 publisher->config.relay, code, publisher->config.relay);
     ls_admission_log(publisher->config.admission, publisher->port, log);
+    publisher->listing_ns = 0; /* the link of the page has the code */
 }
 
 static void log_refusal(const ls_publisher *publisher, ls_relay_server_state state)
@@ -198,6 +199,24 @@ static void share_counts(const ls_publisher *publisher, ls_relay_listing *listin
     listing->spectators = (uint16_t)LS_MIN(spectators, UINT16_MAX);
 }
 
+/* By which browsers come. A page has no token, and a link that is too long is not listed. */
+static void add_page(const ls_publisher *publisher, ls_relay_listing *listing)
+{
+    const ls_admission *admission = publisher->config.admission;
+    const ls_invite to = {.port = publisher->port};
+    char invite[LS_INVITE_TEXT_BYTES_MAX];
+    char link[LS_RELAY_PAGE_BYTES_MAX + LS_INVITE_TEXT_BYTES_MAX];
+    if (!publisher->config.page || admission->gate) {
+        return;
+    }
+    ls_admission_invite(admission, &to, invite, sizeof invite);
+    snprintf(link, sizeof link, "%s%s%s", publisher->config.page, invite[0] != '\0' ? "#" : "",
+             invite);
+    if (ls_relay_is_page(link)) {
+        ls_name_copy(listing->page, sizeof listing->page, link);
+    }
+}
+
 /* Of the matches that anybody may come to. While there is none, the last simulation is named. */
 static void list(ls_publisher *publisher, uint64_t now_ns)
 {
@@ -210,6 +229,7 @@ static void list(ls_publisher *publisher, uint64_t now_ns)
     ls_name_copy(listing->region, sizeof listing->region,
                  publisher->config.region ? publisher->config.region : "");
     ls_name_copy(listing->version, sizeof listing->version, LS_VERSION);
+    add_page(publisher, listing);
     for (uint32_t i = 0; i < ls_match_table_count(table); i++) {
         ls_match *match = ls_match_table_match(table, i);
         if (match && !ls_match_table_is_for_invited(table, i)) {
@@ -252,7 +272,9 @@ static void log_listed(ls_publisher *publisher, uint64_t now_ns)
 static void on_timer(void *user, uint64_t now_ns)
 {
     ls_publisher *publisher = user;
-    if (publisher->config.public_name && now_ns >= publisher->listing_ns) {
+    bool has_place =
+        publisher->config.worker != 0 || publisher->logged == LS_RELAY_SERVER_REGISTERED;
+    if (publisher->config.public_name && has_place && now_ns >= publisher->listing_ns) {
         list(publisher, now_ns);
     }
     if (publisher->config.worker != 0) {

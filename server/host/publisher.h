@@ -24,6 +24,7 @@ typedef struct ls_publisher_config {
     const char *key_path;    /* of the relay's key file; NULL: none */
     const char *public_name; /* in the directory, as ls_player_name_read has it; NULL: not there */
     const char *region;      /* there, an ls_relay_is_word; NULL: not told */
+    const char *page;        /* there, the link of the page without an invite; NULL: none */
     ls_admission *admission; /* borrowed */
     const ls_log *log;       /* likewise */
     ls_publisher_shared *shared; /* likewise; NULL: this is no worker */
@@ -35,9 +36,9 @@ typedef struct ls_publisher ls_publisher;
 /* Resolves the relay's name, which may block for seconds. NOT_FOUND, TIMED_OUT, BAD_ARGUMENT, IO
  * and NO_MEMORY, with what is wrong. */
 ls_status ls_publisher_create(const ls_publisher_config *config, ls_publisher **out, ls_text *why);
-/* After the transport that stood on its socket. NULL is allowed. */
 /* Takes its game off the relay's list, while its socket is open. NULL is allowed. */
 void ls_publisher_withdraw(ls_publisher *publisher);
+/* After the transport that stood on its socket. NULL is allowed. */
 void ls_publisher_destroy(ls_publisher *publisher);
 
 /* The socket for the server's transport, once; takes the one that it stands on, and returns it for

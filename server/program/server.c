@@ -273,6 +273,7 @@ typedef struct server {
     ls_port_keeper *ports;   /* NULL: no router is asked */
     ls_door *door;           /* NULL: it has none for pages */
     ls_door_socket *door_socket;
+    char page[LS_PAGE_LINK_BYTES_MAX]; /* its link without an invite; "": a relay lists none */
     ls_invite linked; /* the place, without a key, that the page's link in the log leads to */
     bool is_stopping; /* a signal has come */
 } server;
@@ -461,6 +462,20 @@ static ls_status open_door(server *host, ls_text *why)
     return status;
 }
 
+static ls_status create_publisher(server *host, ls_text *why)
+{
+    const ls_server_options *options = host->options;
+    ls_door_write_public_link(host->door, host->page);
+    const ls_publisher_config publisher = {.relay = options->publish,
+                                           .key_path = options->publish_key_path,
+                                           .public_name = options->public_name,
+                                           .region = options->region,
+                                           .page = host->page[0] != '\0' ? host->page : NULL,
+                                           .admission = host->config->admission,
+                                           .log = &host->console->log};
+    return options->publish ? ls_publisher_create(&publisher, &host->publisher, why) : LS_OK;
+}
+
 /* The relay's layer is above, and lets players of the door through. */
 static ls_datagram_socket *wrap_socket(void *user, ls_datagram_socket *inner)
 {
@@ -481,19 +496,8 @@ static ls_status create_rooms(server *host, ls_text *why)
             host->options->matches, match->sim.players, match->spectators_max, LS_HOST_PLACES_MAX);
     }
     bool has_bundles = strcmp(host->options->hosting.bundle_dir, "none") != 0;
-    if (host->options->publish) {
-        const ls_publisher_config publisher = {.relay = host->options->publish,
-                                               .key_path = host->options->publish_key_path,
-                                               .public_name = host->options->public_name,
-                                               .region = host->options->region,
-                                               .admission = config->admission,
-                                               .log = &host->console->log};
-        ls_status opened = ls_publisher_create(&publisher, &host->publisher, why);
-        if (opened != LS_OK) {
-            return opened;
-        }
-    }
     ls_status status = open_door(host, why);
+    LS_THEN(status, create_publisher(host, why));
     if (status != LS_OK) {
         return status;
     }

@@ -60,7 +60,8 @@ typedef struct supervisor {
     char register_path[LS_WORKER_PATH_BYTES_MAX];
     ls_door *door; /* NULL: there is none for pages */
     char door_link[LS_DOOR_LINK_BYTES];
-    ls_worker_settings worker; /* with the door */
+    char page[LS_PAGE_LINK_BYTES_MAX];
+    ls_worker_settings worker; /* with the door and the page */
 } supervisor;
 
 /* ---- rooms ---- */
@@ -274,6 +275,8 @@ static ls_status open_door(supervisor *self, ls_text *why)
     if (status == LS_OK) {
         ls_door_link_write(ls_door_link_of(self->door), self->door_link);
         self->worker.door = self->door_link;
+        ls_door_write_public_link(self->door, self->page);
+        self->worker.page = self->page[0] != '\0' ? self->page : NULL;
     }
     return status;
 }

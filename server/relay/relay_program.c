@@ -136,8 +136,9 @@ static ls_status open_http(relay_program *program, ls_text *why)
     if (!config->http) {
         return LS_OK;
     }
-    ls_status status = ls_directory_http_open(config->http, ls_relay_directory(program->relay),
-                                              program->loop, &program->http, why);
+    ls_status status = ls_directory_http_open(
+        config->http, ls_datagram_socket_port(program->socket), ls_relay_directory(program->relay),
+        program->loop, &program->http, why);
     return status == LS_OK && config->http_port_file
                ? ls_output_write_port(config->http_port_file, ls_directory_http_port(program->http),
                                       why)
@@ -188,7 +189,7 @@ static ls_exit_code run(relay_program *program)
     ls_log_line(log, LS_LOG_INFO, "listening on %s", place);
     if (program->http) {
         const char *http = program->config->http;
-        ls_log_line(log, LS_LOG_INFO, "the list of games: http://%.*s:%u/v1/games",
+        ls_log_line(log, LS_LOG_INFO, "a page with the list of games: http://%.*s:%u/",
                     (int)(strrchr(http, ':') - http), http, ls_directory_http_port(program->http));
     }
     ls_event_loop_run(program->loop);

@@ -478,6 +478,7 @@ static ls_status create_publisher(worker *self, ls_text *why)
                                            .key_path = self->settings.relay_key,
                                            .public_name = self->settings.public_name,
                                            .region = self->settings.region,
+                                           .page = self->settings.page,
                                            .admission = &self->admission,
                                            .log = &self->console->log,
                                            .shared = &self->shared->published,

@@ -225,6 +225,7 @@ static const ls_json_field fields[] = {
     OF_WORKER(relay_key),
     OF_WORKER(public_name),
     OF_WORKER(region),
+    OF_WORKER(page),
     OF_WORKER(bundle_dir),
     OF_WORKER(bundle_mib_max),
     OF_WORKER(journal_dir),

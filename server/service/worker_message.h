@@ -91,8 +91,9 @@ typedef struct ls_worker_settings {
     uint32_t log_format; /* an ls_log_format */
     const char *bind_host;
     ls_admission_options admission; /* but for invite_path: the supervisor writes the invite */
-    const char *relay, *relay_key, *public_name, *region; /* as publisher.h has them, or NULL */
-    const char *bundle_dir;                               /* NULL: no bundles are written */
+    const char *relay, *relay_key;  /* as publisher.h has them, or NULL */
+    const char *public_name, *region, *page;
+    const char *bundle_dir; /* NULL: no bundles are written */
     uint32_t bundle_mib_max;
     const char *journal_dir;      /* NULL: no journals */
     const char *plugin_dir;       /* NULL: built-in simulations alone */

@@ -1,7 +1,7 @@
 /* Fuzzes what comes to a directory of games, and what a client is told that looks into one.
  *
  *   any number of: u8 move % 4, then of
- *     0  u8 place, bit 7: with the number that is waited for; u8 size, a LIST
+ *     0  u8 place, bit 7: with the number that is waited for; u16 size % 450, a LIST
  *     1  u16 size % 1,201, GAMES, which become the answer to the client's LOOK
  *     2  u8 time, in steps of 100 ms
  *     3  u8 the place that somebody looks from
@@ -38,7 +38,8 @@ static void offer(fuzz_input *input)
     ls_relay_list list;
     uint8_t place = fuzz_take_u8(input);
     size_t size = 0;
-    const uint8_t *came = fuzz_take_bytes(input, fuzz_take_u8(input), &size);
+    const uint8_t *came =
+        fuzz_take_bytes(input, fuzz_take_u16(input) % (LS_RELAY_LIST_BYTES_MAX + 1), &size);
     if (!ls_relay_list_read(came, size, &list)) {
         return;
     }

@@ -234,7 +234,8 @@ static void add_answer(seed *made, uint64_t nonce, uint32_t place)
                                         .seats = 2};
     size_t size = ls_discovery_write_answer(bytes, &answer);
     add(made, place);
-    add(made, (uint32_t)size);
+    add(made, (uint32_t)size & 255);
+    add(made, (uint32_t)size >> 8);
     add_bytes(made, bytes, size);
 }
 
@@ -262,7 +263,8 @@ static const ls_relay_listing listing = {.name = "Friday",
                                          .players = 1,
                                          .seats = 4,
                                          .needs_token = true,
-                                         .secret = {'2', '9', 'F'}};
+                                         .secret = {'2', '9', 'F'},
+                                         .page = "https://example.com/play#b"};
 
 static void add_list(seed *made, uint32_t place)
 {

@@ -139,6 +139,31 @@ def play_match(sim, kind=""):
             f"{found['channelCount']} datagrams by the channel, at the end by the {found['pipe']}")
 
 
+def play_listed():
+    """A game is found on the page of a directory, and played in a page by the link there."""
+    need_chromium()
+    build("release", "lockstep-relay", "lockstep-server")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        folder = pathlib.Path(name)
+        relay = programs.start(
+            PROGRAMS / "lockstep-relay", "--bind", "127.0.0.1", "--port", 0, "--port-file",
+            folder / "port", "--http", "127.0.0.1:0")
+        url = next((found[1] for line in relay.stdout
+                    if (found := re.search(r"a page with the list of games: (\S+)", line))), "")
+        port = (folder / "port").read_text(encoding="ascii").strip()
+        server, _ = programs.serve(
+            "--sim", "arena", "--players", 1, "--ticks", RECORD_TICKS, "--publish",
+            f"127.0.0.1:{port}", "--public", "Friday arena", "--web-hosts", "127.0.0.1")
+        found = json.loads(run(["node", "tests/web/chromium.mjs", "list", url]))
+        said = server.communicate(timeout=MATCH_SECONDS_MAX)[0]
+    final = re.search(r"final hash ([0-9a-f]{16})", said)
+    if not final or (found["status"], found["hash"]) != ("OK", final[1]):
+        raise Failed(f"{found}\n{said}")
+    if not re.search(r"Friday arena\s+arena\s+0 of 1 players\s+\d+ ms\s+Play", found["row"]):
+        raise Failed(found["row"])
+    return f"tick {found['tick']}, by {' '.join(found['row'].split())}"
+
+
 def open_records():
     """A journal is played and checked in a page, a cut one is found out, a bundle told in words."""
     need_chromium()
@@ -175,4 +200,5 @@ def play(report):
     report.stage("steps in Chromium", compare_chromium, needs=["modules"])
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
+    report.stage("a listed game in a page", play_listed, needs=["modules"])
     report.stage("records in a page", open_records, needs=["modules"])

@@ -7,11 +7,13 @@ import contextlib
 import http.client
 import json
 import pathlib
+import re
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from urllib.parse import urlsplit
 
 PROGRAMS = pathlib.Path(sys.argv[1])
 PATIENCE_S = 60
@@ -34,11 +36,13 @@ class Running:
         self.process.terminate()
         self.process.wait(PATIENCE_S)
 
+    def text(self):
+        return self.said.read_text(encoding="utf-8")
+
     def wait_for(self, words):
         end = time.monotonic() + PATIENCE_S
-        while words not in self.said.read_text(encoding="utf-8"):
-            text = self.said.read_text(encoding="utf-8")
-            assert time.monotonic() < end and self.process.poll() is None, (words, text)
+        while words not in self.text():
+            assert time.monotonic() < end and self.process.poll() is None, (words, self.text())
             time.sleep(0.02)
 
 
@@ -80,9 +84,19 @@ def check_headers(port):
     assert ask(port, "HEAD")[::2] == (200, "") and text
     assert ask(port, path="/v1/game")[0] == 404
     assert ask(port, path="/v1/games/")[0] == 404
-    assert ask(port, path="/")[0] == 404
     status, headers, _ = ask(port, "POST", body="x")
     assert (status, headers["Allow"]) == (405, "GET, HEAD")
+
+
+def check_page(port):
+    """The page of the list loads nothing but from the relay."""
+    status, headers, text = ask(port, path="/")
+    assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8", headers
+    assert "connect-src 'self'" in headers["Content-Security-Policy"], headers
+    loaded = re.findall(r'(?:src|href)="(/[^"]+)"', text)
+    assert sorted(loaded) == ["/games.css", "/games.js"], text
+    assert [ask(port, path=path)[0] for path in loaded] == [200, 200]
+    assert ask(port, path="/games.html")[0] == 404
 
 
 def check_connections(port):
@@ -130,7 +144,8 @@ def play(folder, relay, relay_port, http_port):
     with Running(folder, "lockstep-server", "--sim", "arena", "--players", "1", "--ticks", "30",
                  "--bind", "127.0.0.1", "--port", "0", "--find", "off", "--identity",
                  folder / "identity", "--publish", place, "--public", "Friday  arena", "--region",
-                 "eu-west", "--web", "127.0.0.1:0", "--web-files", folder) as server:
+                 "eu-west", "--web", "127.0.0.1:0", "--web-files", folder, "--web-hosts",
+                 "play.example.com") as server:
         server.wait_for("listed as 'Friday")
         game = first_game(http_port)
         assert (game["name"], game["simulation"], game["seats"], game["free"], game["region"],
@@ -140,11 +155,14 @@ def play(folder, relay, relay_port, http_port):
         listed = json.loads(output)["games"][0]
         join = game["code"] + "@" + place
         server.wait_for(f"/play#lockstep://{join}/")
+        assert game["page"] in server.text(), (game["page"], server.text())
+        assert urlsplit(game["page"]).hostname == "play.example.com", game["page"]
         assert (listed["join"], listed["name"], listed["digest"]) == (
             join, "Friday arena", game["digest"]), listed
         code, output, errors = run_client("--list", place)
         assert code == 0 and join in output and "Friday arena" in output, output
         check_headers(http_port)
+        check_page(http_port)
         check_connections(http_port)
         check_floods(http_port)
         code, _, errors = run_client(join, "--bot", "1")

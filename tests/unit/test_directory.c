@@ -280,6 +280,7 @@ Test(directory, every_listing_fits_its_json)
     memset(list.listing.simulation, 's', sizeof list.listing.simulation - 1);
     memset(list.listing.region, 'r', sizeof list.listing.region - 1);
     memset(list.listing.version, 'v', sizeof list.listing.version - 1);
+    memset(list.listing.page, '/', sizeof list.listing.page - 1);
     list.listing.simulation_version = UINT32_MAX;
     list.listing.digest = UINT64_MAX;
     list.listing.protocol = list.listing.spectators = UINT16_MAX;
@@ -289,6 +290,7 @@ Test(directory, every_listing_fits_its_json)
     cr_assert_eq(listed.value, LS_RELAY_GOOD);
     cr_assert_not_null(strstr(json(), "\"name\":\"\\\"\\\\\\\""));
     cr_assert_not_null(strstr(json(), "\"free\":0,"));
+    cr_assert_not_null(strstr(json(), "\"page\":\"////"));
 }
 
 Test(directory, the_json_has_what_the_page_says)

@@ -31,7 +31,8 @@ static ls_relay_list list_of_test(void)
                                        .seats = 0x8182,
                                        .spectators = 0x9192,
                                        .needs_token = true,
-                                       .secret = {'2', '9', 'F'}}};
+                                       .secret = {'2', '9', 'F'},
+                                       .page = "http://localhost/#b"}};
 }
 
 static void fill(char *text, size_t capacity)
@@ -47,6 +48,8 @@ static ls_relay_list longest(void)
     fill(list.listing.simulation, sizeof list.listing.simulation);
     fill(list.listing.region, sizeof list.listing.region);
     fill(list.listing.version, sizeof list.listing.version);
+    fill(list.listing.page, sizeof list.listing.page);
+    memcpy(list.listing.page, "https://", 8);
     return list;
 }
 
@@ -56,9 +59,10 @@ Test(relay_listing, list_has_the_layout_of_the_page)
     uint8_t bytes[LS_RELAY_LIST_BYTES_MAX];
     const uint8_t text[] = {6,   'F', 'r', 'i', 'd', 'a', 'y', 5,   'a', 'r', 'e',
                             'n', 'a', 2,   'e', 'u', 5,   '0', '.', '1', '.', '0'};
-    const uint8_t behind[] = {0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55,
-                              0x54, 0x53, 0x52, 0x51, 0x62, 0x61, 0x72, 0x71,
-                              0x82, 0x81, 0x92, 0x91, 1,    '2',  '9',  'F'};
+    const uint8_t behind[] = {0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52,
+                              0x51, 0x62, 0x61, 0x72, 0x71, 0x82, 0x81, 0x92, 0x91, 1,    '2',
+                              '9',  'F',  19,   'h',  't',  't',  'p',  ':',  '/',  '/',  'l',
+                              'o',  'c',  'a',  'l',  'h',  'o',  's',  't',  '/',  '#',  'b'};
     size_t size = ls_relay_list_write(&list, key, bytes);
     cr_assert_eq(size, 25 + sizeof text + sizeof behind + 16);
     cr_assert_eq(bytes[0], 0x70);
@@ -76,7 +80,7 @@ Test(relay_listing, the_sizes_are_those_of_the_page)
     cr_assert_eq(ls_relay_list_write(&list, key, bytes), LS_RELAY_LIST_BYTES_MAX);
     list.listing = (ls_relay_listing){
         .name = "a", .simulation = "b", .version = "c", .secret = {'2', '2', '2'}};
-    cr_assert_eq(ls_relay_list_write(&list, key, bytes), 72);
+    cr_assert_eq(ls_relay_list_write(&list, key, bytes), 73);
 }
 
 Test(relay_listing, what_is_read_is_written_again_and_other_sizes_are_dropped)
@@ -101,9 +105,10 @@ Test(relay_listing, a_text_with_what_may_not_stand_in_it_is_dropped)
         size_t at; /* of the LIST of the test */
         uint8_t byte;
     } altered[] = {
-        {25, 32},  {25, 0}, {26, 31},  {26, 0x7f}, {32, 64},  {32, 0},
-        {33, ' '}, {33, 0}, {38, 16},  {39, 0x80}, {41, 0},   {41, 16},
-        {42, '/'}, {67, 2}, {68, '1'}, {70, 'O'},  {0, 0x71}, {0, 0x73},
+        {25, 32},  {25, 0},   {26, 31},   {26, 0x7f}, {32, 64},  {32, 0},   {33, ' '},
+        {33, 0},   {38, 16},  {39, 0x80}, {41, 0},    {41, 16},  {42, '/'}, {67, 2},
+        {68, '1'}, {70, 'O'}, {71, 6},    {71, 0xff}, {72, 'j'}, {77, '?'}, {79, ' '},
+        {79, '"'}, {80, '<'}, {81, 0x80}, {0, 0x71},  {0, 0x73},
     };
     for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
         const ls_relay_list list = list_of_test();
@@ -187,4 +192,21 @@ Test(relay_listing, a_word_has_up_to_fifteen_plain_characters)
     cr_assert_not(ls_relay_is_word(""));
     cr_assert_not(ls_relay_is_word("eu west"));
     cr_assert_not(ls_relay_is_word("\xc3\xa9"));
+}
+
+Test(relay_listing, a_page_is_a_plain_link_of_the_web)
+{
+    char text[LS_RELAY_PAGE_BYTES_MAX + 1] = "https://";
+    cr_assert(ls_relay_is_page("https://example.com:7380/play#lockstep://K7QM-29F@h/#k_-.c"));
+    cr_assert(ls_relay_is_page("http://[::1]/play"));
+    memset(text + 8, 'a', LS_RELAY_PAGE_BYTES_MAX - 8 - 1);
+    cr_assert(ls_relay_is_page(text));
+    text[LS_RELAY_PAGE_BYTES_MAX - 1] = 'a';
+    cr_assert_not(ls_relay_is_page(text), "one too long");
+    cr_assert_not(ls_relay_is_page(""));
+    cr_assert_not(ls_relay_is_page("javascript:alert(1)"));
+    cr_assert_not(ls_relay_is_page("http:/a"));
+    cr_assert_not(ls_relay_is_page("https://example.com/ b"));
+    cr_assert_not(ls_relay_is_page("https://example.com/\""));
+    cr_assert_not(ls_relay_is_page("https://\xc3\xa9"));
 }

@@ -20,6 +20,7 @@ static const ls_worker_settings closed = {
                   .token_protocol_id = UINT64_C(0xfedcba9876543210)},
     .relay = "play.example",
     .public_name = "Friday",
+    .page = "http://localhost/play",
     .bundle_mib_max = 7,
     .journal_dir = "journals",
     .files = {.folders = "/srv/a\n/srv/b\n", .named = "map=/m\n", .code = ""},
@@ -51,6 +52,7 @@ Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
     cr_expect_null(read.relay_key);
     cr_expect_str_eq(read.public_name, "Friday");
     cr_expect_null(read.region);
+    cr_expect_str_eq(read.page, "http://localhost/play");
     cr_expect_null(read.bundle_dir);
     cr_expect_eq(read.bundle_mib_max, 7);
     cr_expect_str_eq(read.journal_dir, "journals");
@@ -81,7 +83,7 @@ Test(worker_settings, line_that_lacks_a_member_is_refused)
         cr_expect_null(texts);
         members++;
     }
-    cr_expect_eq(members, 26);
+    cr_expect_eq(members, 27);
     ls_json_destroy(whole);
     ls_json_release_line(line);
 }

@@ -3,6 +3,8 @@
 //        node chromium.mjs match URL [PICTURE [phone]]   plays as a bot to the end: the last report, as
 //                                                        JSON, and the milliseconds from click to playing;
 //                                                        a phone's data channel becomes silent
+//        node chromium.mjs list URL [PICTURE [phone]]    waits for a game on the page of a directory, follows its
+//                                                        link and plays: the row's words and the last report, as JSON
 //        node chromium.mjs record URL FILE [PICTURE]     opens a recorded match: its report once it is checked, as
 //                                                        JSON, or the words about it
 import { readFile } from "node:fs/promises";
@@ -67,6 +69,17 @@ async function match(browser, url, picture, kind) {
   console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));
 }
 
+async function list(browser, url, picture, kind) {
+  const page = await browser.open(url, kind === "phone" ? PHONE : DESK);
+  const row = await page.until("document.querySelector('.game .play')?.closest('.game').innerText");
+  if (picture) await page.picture(picture);
+  await page.evaluate("document.querySelector('.game .play').click()");
+  await page.until("document.activeElement?.id === 'play'");
+  await page.evaluate("document.getElementById('play').click()");
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify({ ...report, row }));
+}
+
 async function record(browser, url, file, picture) {
   const page = await browser.open(url, DESK);
   await page.until("document.activeElement?.id === 'play'");
@@ -97,7 +110,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  await { steps, match, record }[command](browser, ...words);
+  await { steps, match, list, record }[command](browser, ...words);
 } finally {
   await browser.stop();
 }
