@@ -6,7 +6,8 @@
 #define FIT_SHARE 0.97
 #define PIXELS_PER_M_MIN 1e-3
 #define PIXELS_PER_M_MAX 1e4
-#define FOLLOW_RATE 8.0 /* 1/s: how fast it goes to where its shapes are */
+#define FOLLOW_RATE 8.0     /* 1/s: how fast it goes to where its shapes are */
+#define ZOOM_PER_NOTCH 0.14 /* by e to this */
 
 ls_camera ls_camera_make(void)
 {
@@ -52,12 +53,22 @@ static bool find_own(const ls_draw_list *list, uint32_t owner, double *x, double
     return weight > 0.0;
 }
 
+/* Near e to the x, as (1 + x/256)^256: that of libm has tables of kilobytes, which a page loads. */
+static double grow(double x)
+{
+    double power = fmax(1.0 + x / 256.0, 0.0);
+    for (int i = 0; i < 8; i++) {
+        power *= power;
+    }
+    return power;
+}
+
 static void follow(ls_camera *camera, const ls_draw_list *list, uint32_t owner, double elapsed_s)
 {
     double x;
     double y;
     if (find_own(list, owner, &x, &y)) {
-        double share = 1.0 - exp(-FOLLOW_RATE * elapsed_s);
+        double share = 1.0 - grow(-FOLLOW_RATE * elapsed_s);
         camera->x += (x - camera->x) * share;
         camera->y += (y - camera->y) * share;
     }
@@ -75,10 +86,11 @@ void ls_camera_update(ls_camera *camera, const ls_canvas *canvas, const ls_draw_
     }
 }
 
-void ls_camera_zoom(ls_camera *camera, ls_canvas_point at, double factor)
+void ls_camera_zoom(ls_camera *camera, ls_canvas_point at, double notches)
 {
     double before = camera->pixels_per_m;
-    double after = fmin(fmax(before * factor, PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
+    double after =
+        fmin(fmax(before * grow(ZOOM_PER_NOTCH * notches), PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
     bool is_following = camera->mode == LS_CAMERA_FOLLOW;
     double right = is_following ? 0.0 : (double)at.x - camera->width / 2.0;
     double down = is_following ? 0.0 : (double)at.y - camera->height / 2.0;

@@ -30,8 +30,9 @@ ls_camera ls_camera_make(void);
 void ls_camera_update(ls_camera *camera, const ls_canvas *canvas, const ls_draw_list *list,
                       uint32_t owner, double elapsed_s);
 
-/* Makes everything under `at` (pixels) `factor` times as large; `at` stays where it is. */
-void ls_camera_zoom(ls_camera *camera, ls_canvas_point at, double factor);
+/* Makes everything larger by so many notches of a wheel, or smaller; `at` (pixels) stays where it
+ * is. */
+void ls_camera_zoom(ls_camera *camera, ls_canvas_point at, double notches);
 
 /* The picture moves by so many pixels. */
 void ls_camera_pan(ls_camera *camera, double right, double down);

@@ -3,6 +3,7 @@
 #include "lockstep/client/view/canvas.h"
 #include "lockstep/client/view/canvas_tiles.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/maths/fixed_trig.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,8 +95,6 @@ void ls_scene_keep_borrowed(ls_scene *scene)
 /* ---- shapes as a camera sees them: those that are small on the canvas are painted with less
  * detail, so that 20,000 bodies fit a frame ---- */
 
-#define RADIANS_PER_ANGLE 1.4629180792671596e-9f /* 2 pi / 2^32 */
-
 /* Radii in pixels from which a detail is worth its time. */
 #define MARK_FROM 4.0f
 #define RIM_FROM 6.0f
@@ -141,8 +140,9 @@ static uint32_t rim_colour(const painter *to, const ls_draw_shape *shape)
 /* The unit vector of the shape's angle; y of a canvas goes down. */
 static ls_canvas_point heading(const ls_draw_shape *shape)
 {
-    float radians = (float)shape->angle * RADIANS_PER_ANGLE;
-    return (ls_canvas_point){cosf(radians), -sinf(radians)};
+    ls_vec2 along = ls_vec2_from_angle(shape->angle);
+    return (ls_canvas_point){(float)ls_fixed_to_double(along.x),
+                             -(float)ls_fixed_to_double(along.y)};
 }
 
 static void paint_disc(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)

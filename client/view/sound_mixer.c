@@ -1,5 +1,7 @@
 #include "lockstep/client/view/sound_mixer.h"
 
+#include "lockstep/common/maths/fixed_trig.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -105,9 +107,8 @@ static bool sample_queue_next(sample_queue *queue, uint32_t rate_hz, float *left
 
 #define SOFTEST 0.05 /* a cue that would be softer is not played */
 #define TONE_S 0.16
-#define TONE_HZ 196.0
 #define TONE_LEVEL 9000.0 /* of 32,767 */
-#define TURN 6.283185307179586
+#define TURN 4294967296.0 /* an ls_angle */
 #define SAMPLE_MAX 32767.0f
 
 enum {
@@ -248,9 +249,9 @@ static void put_samples(ls_sound_mixer *mixer, const ls_sound *sound)
 /* Of a pentatonic scale: any of them go together. */
 static double tone_of(uint32_t id)
 {
-    static const int semitones[] = {0, 3, 5, 7, 10};
+    static const double lowest_hz[] = {196.0, 233.08, 261.63, 293.66, 349.23};
     uint32_t tone = id % TONES;
-    return TONE_HZ * pow(2.0, tone / 5 + semitones[tone % 5] / 12.0);
+    return lowest_hz[tone % 5] * (double)(1u << tone / 5);
 }
 
 void ls_sound_mixer_play(ls_sound_mixer *mixer, const ls_sound *sound, ls_sound_gain gain)
@@ -273,7 +274,8 @@ static bool tone_at(double tone_hz, double s, float *value)
     if (left <= 0.0) {
         return false;
     }
-    *value = (float)(TONE_LEVEL * left * left * sin(TURN * tone_hz * s));
+    ls_angle angle = (ls_angle)(uint64_t)(TURN * tone_hz * s);
+    *value = (float)(TONE_LEVEL * left * left * ls_fixed_to_double(ls_fixed_sin(angle)));
     return true;
 }
 

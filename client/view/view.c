@@ -1,13 +1,11 @@
 #include "lockstep/client/view/view.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 /* ---- life ---- */
 
-#define ZOOM_PER_NOTCH 1.15
 #define PAN_SHARE 0.9 /* of the canvas a second, with a key held */
 #define ELAPSED_MAX_NS UINT64_C(250000000)
 #define KEYS_SHOWN_NS UINT64_C(10000000000)
@@ -118,11 +116,11 @@ static void receive_key(ls_view *view, uint32_t key)
         break;
     case LS_KEY_EQUALS:
     case LS_KEY_KEYPAD_PLUS:
-        ls_camera_zoom(camera, middle, ZOOM_PER_NOTCH);
+        ls_camera_zoom(camera, middle, 1.0);
         break;
     case LS_KEY_MINUS:
     case LS_KEY_KEYPAD_MINUS:
-        ls_camera_zoom(camera, middle, 1.0 / ZOOM_PER_NOTCH);
+        ls_camera_zoom(camera, middle, -1.0);
         break;
     case LS_KEY_R:
         view->has_pressed_ready = view->hud.asks_ready;
@@ -208,7 +206,7 @@ void ls_view_receive(ls_view *view, const ls_view_event *event)
         receive_motion(view, event->at);
         break;
     case LS_VIEW_EVENT_WHEEL:
-        ls_camera_zoom(&view->camera, event->at, pow(ZOOM_PER_NOTCH, (double)event->amount));
+        ls_camera_zoom(&view->camera, event->at, (double)event->amount);
         break;
     case LS_VIEW_EVENT_AWAY:
         view->is_panning = false;

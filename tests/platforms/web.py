@@ -19,6 +19,7 @@ import browser  # noqa: E402
 LIBRARIES = ROOT / "build" / "web-libraries"
 WEB = ROOT / "build" / "web"
 PLAYERS, TICKS = 4, 10000
+PAGE_BYTES_MAX = 200000  # with brotli
 MATCH_TICKS, MATCH_SECONDS_MAX = 900, 120
 RECORD_TICKS = 300
 PROGRAMS = ROOT / "build/release/bin"
@@ -43,6 +44,13 @@ def build_modules():
     run(["nice", "cmake", "--build", WEB])
     return ", ".join(f"{module.name} {module.stat().st_size} bytes"
                      for module in sorted(WEB.glob("*/*.wasm")))
+
+
+def weigh():
+    size = int(run(["node", "tests/web/weigh.mjs", WEB / "web"]))
+    if size > PAGE_BYTES_MAX:
+        raise Failed(f"{size} bytes with brotli, the limit is {PAGE_BYTES_MAX}")
+    return f"{size} bytes with brotli"
 
 
 def parse(words):
@@ -196,6 +204,7 @@ def open_records():
 def play(report):
     report.stage("libraries", build_libraries)
     report.stage("modules", build_modules, needs=["libraries"])
+    report.stage("weight", weigh, needs=["modules"])
     report.stage("steps in node", compare_node, needs=["modules"])
     report.stage("steps in Chromium", compare_chromium, needs=["modules"])
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
