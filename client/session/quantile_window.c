@@ -47,6 +47,13 @@ void ls_quantile_window_init(ls_quantile_window *window, uint32_t one_in)
     window->one_in = one_in;
 }
 
+void ls_quantile_window_forget(ls_quantile_window *window)
+{
+    uint32_t spared = window->spared;
+    ls_quantile_window_init(window, window->one_in);
+    window->spared = spared;
+}
+
 /* The past round `age` rounds ago, 0: the newest. */
 static uint32_t past_index(const ls_quantile_window *window, uint32_t age)
 {
@@ -136,7 +143,7 @@ static bool is_passed_over(ls_quantile_window *window, int64_t sample_ns, uint64
     if (window->outages < ROUND_SAMPLES_MIN) {
         return true;
     }
-    ls_quantile_window_init(window, window->one_in);
+    ls_quantile_window_forget(window);
     return false;
 }
 
@@ -148,7 +155,7 @@ LS_TICK_CODE void ls_quantile_window_add(ls_quantile_window *window, int64_t sam
     }
     if (ls_quantile_window_has_samples(window) && largest_of(window) - sample_ns > OUTAGE_NS) {
         /* An outage is over that began before anything was known. */
-        ls_quantile_window_init(window, window->one_in);
+        ls_quantile_window_forget(window);
     }
     if (window->round.samples > 0 && now_ns - window->sample_ns < APART_NS) {
         join_newest(window, sample_ns);
@@ -179,8 +186,9 @@ LS_TICK_CODE int64_t ls_quantile_window_value(const ls_quantile_window *window)
 {
     const ls_tail_round *round = &window->round;
     const ls_tail_round *past = &window->past_all;
-    uint32_t larger = (round->samples + past->samples) / window->one_in;
-    larger = larger < LS_TAIL_KEPT ? larger : LS_TAIL_KEPT - 1;
+    uint32_t samples = round->samples + past->samples;
+    uint32_t larger = samples / window->one_in + window->spared;
+    larger = LS_MIN(larger, LS_MIN(samples, LS_TAIL_KEPT) - 1);
     uint32_t i = 0;
     uint32_t j = 0;
     for (;; larger--) {

@@ -22,6 +22,7 @@ typedef struct ls_tail_round {
 
 typedef struct ls_quantile_window {
     uint32_t one_in;    /* of so many samples one may be larger */
+    uint32_t spared;    /* and so many more, however few there are: they say nothing of others */
     uint64_t begun_ns;  /* when this round began */
     uint64_t sample_ns; /* when this round's newest sample began */
     int64_t newest_ns;  /* the newest sample: joined by what comes at nearly the same time */
@@ -34,6 +35,8 @@ typedef struct ls_quantile_window {
 } ls_quantile_window;
 
 void ls_quantile_window_init(ls_quantile_window *window, uint32_t one_in);
+/* Forgets all samples. */
+void ls_quantile_window_forget(ls_quantile_window *window);
 /* A sample far off the best is passed over, as the end of an outage: to be prepared for the next
  * one would cost more than it does. When nothing else comes, everything before is forgotten. */
 void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns);
@@ -44,7 +47,8 @@ bool ls_quantile_window_has_samples(const ls_quantile_window *window);
 /* True from the second round on: enough to expect less of than at first. */
 bool ls_quantile_window_is_settled(const ls_quantile_window *window);
 
-/* The bound that all samples but one in `one_in` stay within; all of them while there are few.
+/* The bound that all samples but one in `one_in` and the spared ones stay within; all but the
+ * spared ones while there are few, and the only one.
  * There must be samples. */
 int64_t ls_quantile_window_value(const ls_quantile_window *window);
 

@@ -24,8 +24,7 @@ void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config)
     memset(sync, 0, sizeof *sync);
     sync->config = *config;
     sync->delay_ns = config->input_delay_ticks * config->dt_ns;
-    ls_tick_sync_set_loss(sync, 0);
-    ls_quantile_window_init(&sync->needs, sync->late_one_in);
+    ls_quantile_window_init(&sync->needs, LATE_ONE_IN);
     for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
         sync->phase_ns[i] = NOT_MADE;
     }
@@ -232,17 +231,17 @@ void ls_tick_sync_limit_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
 }
 
 /* Where many packets are lost, a lead that hardly any input is late with would cost all of them
- * latency. */
+ * latency; and one that is late there is no sign of more. */
 void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss)
 {
-    sync->late_one_in =
+    sync->needs.one_in =
         LATE_LOSS_SHARE * LOSS_ONE / (LATE_LOSS_SHARE * LOSS_ONE / LATE_ONE_IN + loss);
-    sync->needs.one_in = sync->late_one_in;
+    sync->needs.spared = loss > 0 ? 1 : 0;
 }
 
 void ls_tick_sync_forget(ls_tick_sync *sync)
 {
-    ls_quantile_window_init(&sync->needs, sync->late_one_in);
+    ls_quantile_window_forget(&sync->needs);
 }
 
 /* The latest phase of the inputs that a report may be about: those after the report before it, up

@@ -29,7 +29,6 @@ typedef struct ls_tick_sync {
     bool has_latest;
     bool has_settled;         /* the lead that was guessed at the start has been mended */
     ls_quantile_window needs; /* of recent reports: the latest phase, negated */
-    uint32_t late_one_in;     /* of so many inputs one may be late */
     uint32_t late_reports;    /* in a row */
     ls_tick reported;         /* newest input that a report was about */
     bool is_held;             /* it could not be made when it was due: ls_tick_sync_hold */

@@ -44,10 +44,10 @@ struct ls_uplink {
     uint64_t sent_ns;       /* when that was sent */
     uint64_t first_sent_ns; /* when new inputs were last sent */
     uint64_t easy_ns;       /* no input has been late from here on */
-    bool is_second_due;     /* and are to be sent again half a tick later */
+    bool is_second_due;     /* and are to be sent again a share of a tick later */
     bool is_paused;         /* the match is */
-    bool is_lossy;          /* reason enough to do so at the send rate auto */
-    bool is_loss_known;     /* the server has said so; until then it is a guess */
+    ls_send_loss loss;
+    bool is_loss_known; /* the server has said so; until then it is a guess */
 
     uint64_t health_ns; /* when the server was last told about this machine */
     uint64_t told_lost; /* packets of the downlink then */
@@ -122,7 +122,7 @@ void ls_uplink_pause(ls_uplink *uplink, bool is_paused)
 
 void ls_uplink_begin(ls_uplink *uplink)
 {
-    uplink->is_lossy = true;
+    uplink->loss = LS_SEND_LOSS_MANY;
     uplink->is_loss_known = false;
 }
 
@@ -314,7 +314,7 @@ static int64_t own_estimate_of_slack(const ls_uplink *uplink)
 
 static bool is_sending_twice(const ls_uplink *uplink)
 {
-    return ls_send_rate_is_double(uplink->context->offer.send_rate, uplink->is_lossy);
+    return ls_send_rate_doubles_inputs(uplink->context->offer.send_rate, uplink->loss);
 }
 
 /* Once the lead is known: until then all that is sent twice tells how long it has to be. */
@@ -322,7 +322,7 @@ static bool is_repeating_changes(const ls_uplink *uplink)
 {
     const ls_offer *offer = &uplink->context->offer;
     return uplink->is_loss_known && ls_tick_sync_is_settled(uplink->sync) &&
-           ls_send_rate_repeats_changes(offer->send_rate, offer->late_rule, uplink->is_lossy);
+           ls_send_rate_repeats_changes(offer->send_rate, offer->late_rule, uplink->loss);
 }
 
 /* Among the inputs from `first` to before `end` is one that differs from the one before it, as far
@@ -352,7 +352,7 @@ static bool has_new_loss(const ls_uplink *uplink)
 static uint32_t inputs_a_packet(const ls_uplink *uplink)
 {
     const ls_session *context = uplink->context;
-    bool is_easy = !uplink->is_lossy && uplink->figures.loss == 0 &&
+    bool is_easy = uplink->loss == LS_SEND_LOSS_FEW && uplink->figures.loss == 0 &&
                    context->now_ns >= uplink->easy_ns && !has_new_loss(uplink);
     return ls_send_rate_ticks(context->offer.send_rate, is_easy,
                               uplink->sync->config.input_delay_ticks, context->dt_ns);
@@ -394,7 +394,7 @@ static void receive_figures(ls_uplink *uplink, ls_link_figures figures)
     uplink->figures = figures;
     uplink->is_loss_known = true;
     ls_tick_sync_set_loss(uplink->sync, figures.loss);
-    uplink->is_lossy = ls_send_rate_is_lossy(uplink->is_lossy, &figures);
+    uplink->loss = ls_send_loss_of(uplink->loss, figures.loss);
     if (is_sending_twice(uplink) != was_sending_twice) {
         ls_tick_sync_forget(uplink->sync);
     }
@@ -613,7 +613,7 @@ static ls_tick first_to_carry(const ls_uplink *uplink)
 {
     const ls_session *context = uplink->context;
     ls_tick wanted = uplink->wanted;
-    if (uplink->is_lossy || uplink->is_overflowing || wanted >= uplink->sent_end) {
+    if (uplink->loss != LS_SEND_LOSS_FEW || uplink->is_overflowing || wanted >= uplink->sent_end) {
         return wanted;
     }
     uint64_t age_ns = context->now_ns - uplink->times[wanted % LS_WINDOW_TICKS].sent_ns;
@@ -663,8 +663,8 @@ static bool has_inputs_to_send(const ls_uplink *uplink)
 static uint64_t second_send_ns(const ls_uplink *uplink)
 {
     bool is_missed = uplink->wanted < uplink->sync->next_input;
-    return uplink->is_second_due && is_missed ? uplink->first_sent_ns + uplink->context->dt_ns / 2
-                                              : UINT64_MAX;
+    uint64_t again_ns = uplink->first_sent_ns + uplink->context->dt_ns / LS_SEND_INPUTS_AGAIN_SHARE;
+    return uplink->is_second_due && is_missed ? again_ns : UINT64_MAX;
 }
 
 static bool is_worth_repeating(const ls_uplink *uplink)

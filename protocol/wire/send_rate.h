@@ -6,14 +6,25 @@
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/message.h"
 
-/* In packets of 256: a direction is lossy from the first (2 %) on, until it is below 1.2 %. */
-#define LS_SEND_TWICE_LOSS 5u
-#define LS_SEND_ONCE_LOSS 3u
+/* How much of what is sent in a direction is lost. */
+typedef enum ls_send_loss {
+    LS_SEND_LOSS_FEW,
+    LS_SEND_LOSS_SOME, /* from 2 % on, until it is below 1.2 % */
+    LS_SEND_LOSS_MANY, /* from 8 % on, until it is below 6 %: so often several in a row */
+} ls_send_loss;
 
-/* Whether a direction is lossy now that this loss was reported. */
-static inline bool ls_send_rate_is_lossy(bool was_lossy, const ls_link_figures *figures)
+/* In packets of 256. */
+#define LS_SEND_SOME_LOSS 5u
+#define LS_SEND_FEW_LOSS 3u
+#define LS_SEND_MANY_LOSS 20u
+#define LS_SEND_NOT_MANY_LOSS 15u
+
+/* The loss by the newest report, and by what was known before. */
+static inline ls_send_loss ls_send_loss_of(ls_send_loss before, uint32_t loss)
 {
-    return figures->loss >= (was_lossy ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS);
+    uint32_t some = before == LS_SEND_LOSS_FEW ? LS_SEND_SOME_LOSS : LS_SEND_FEW_LOSS;
+    uint32_t many = before == LS_SEND_LOSS_MANY ? LS_SEND_NOT_MANY_LOSS : LS_SEND_MANY_LOSS;
+    return loss >= many ? LS_SEND_LOSS_MANY : loss >= some ? LS_SEND_LOSS_SOME : LS_SEND_LOSS_FEW;
 }
 
 /* Whether the loss has a say in it. */
@@ -38,49 +49,60 @@ static inline uint32_t ls_send_rate_ticks(uint32_t send_rate, bool is_easy,
     return LS_MAX(LS_MIN(most, input_delay_ticks + 1), 1u);
 }
 
-/* Whether a second packet follows half a tick later. */
-static inline bool ls_send_rate_is_double(uint32_t send_rate, bool is_lossy)
+/* Whether a second INPUTS follows. An input is lost to its tick when it comes too late, so that
+ * both have to be there by then: the sooner the second one follows, the later they may leave. */
+static inline bool ls_send_rate_doubles_inputs(uint32_t send_rate, ls_send_loss loss)
 {
-    return send_rate == LS_SEND_DOUBLE || (ls_send_rate_adapts(send_rate) && is_lossy);
+    return send_rate == LS_SEND_DOUBLE ||
+           (ls_send_rate_adapts(send_rate) && loss >= LS_SEND_LOSS_SOME);
 }
 
-/* Whether the server then closes the next tick ahead if it can, so that a packet carries it in
- * place of the second one, when the lossiest of those directions has lost so many of 256 packets by
- * report. From 8 % on packets are so often lost in a row that two a tick are better. */
-#define LS_SEND_AHEAD_LOSS_END 20u
+#define LS_SEND_INPUTS_AGAIN_SHARE 16u /* of a tick, behind the first */
 
-static inline bool ls_send_rate_gets_ahead(uint32_t send_rate, uint32_t loss)
-{
-    return ls_send_rate_adapts(send_rate) && loss >= LS_SEND_ONCE_LOSS &&
-           loss < LS_SEND_AHEAD_LOSS_END;
-}
-
-/* Whether it does so on the way up with a changed input alone: a lost one that has not changed is
- * replaced with itself, by the rule `repeat`. */
+/* Whether it does so for a changed input alone: a lost one that has not changed is replaced with
+ * itself, by the rule `repeat`. */
 static inline bool ls_send_rate_repeats_changes(uint32_t send_rate, uint32_t late_rule,
-                                                bool is_lossy)
+                                                ls_send_loss loss)
 {
-    return ls_send_rate_adapts(send_rate) && late_rule == LS_LATE_REPEAT && is_lossy;
+    return ls_send_rate_adapts(send_rate) && late_rule == LS_LATE_REPEAT &&
+           loss >= LS_SEND_LOSS_SOME;
 }
 
-/* In how many packets each tick goes before its acknowledgement is due. With losses below those
- * above, one in 100,000 ticks or fewer needs another one, and waits a round trip for it. */
+/* Whether a second TICKS follows half a tick behind the one with this tick. Without it a lost tick
+ * comes a tick later: that is so of one in 20 where 5 % are lost, and two later of one in 400. Of
+ * four players one in 100 would come so late to somebody, but for each sixth tick, which is sent
+ * twice; of more players it is more all the same. */
+#define LS_SEND_SOME_TICKS_PLAYERS 4u
+#define LS_SEND_SOME_TICKS 6u
+
+static inline bool ls_send_rate_doubles_tick(uint32_t send_rate, ls_send_loss loss,
+                                             uint32_t players, ls_tick tick)
+{
+    bool is_one_of_some = loss == LS_SEND_LOSS_SOME && players <= LS_SEND_SOME_TICKS_PLAYERS &&
+                          tick % LS_SEND_SOME_TICKS == 0;
+    return send_rate == LS_SEND_DOUBLE ||
+           (ls_send_rate_adapts(send_rate) && (loss == LS_SEND_LOSS_MANY || is_one_of_some));
+}
+
+/* In how many packets each tick goes before its acknowledgement is due: one in 100,000 ticks or
+ * fewer needs another one, and waits a round trip for it. Where many are lost it goes in all. */
 #define LS_SEND_PACKETS 3u
+#define LS_SEND_PACKETS_LOSSY 4u
 
 /* And to a spectator, which asks at once for what has not come. */
-static inline uint32_t ls_send_packets_watched(bool is_lossy)
+static inline uint32_t ls_send_packets_watched(ls_send_loss loss)
 {
-    return is_lossy ? 2 : 1;
+    return loss == LS_SEND_LOSS_FEW ? 1 : 2;
 }
 
 /* Behind what the newest packets carried, the newest first. */
 typedef struct ls_sent_ends {
-    ls_tick ends[LS_SEND_PACKETS];
+    ls_tick ends[LS_SEND_PACKETS_LOSSY];
 } ls_sent_ends;
 
 static inline void ls_sent_ends_add(ls_sent_ends *sent, ls_tick end)
 {
-    for (uint32_t i = LS_SEND_PACKETS - 1; i > 0; i--) {
+    for (uint32_t i = LS_SEND_PACKETS_LOSSY - 1; i > 0; i--) {
         sent->ends[i] = sent->ends[i - 1];
     }
     sent->ends[0] = end;

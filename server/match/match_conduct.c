@@ -42,15 +42,8 @@ static bool is_sent_twice(const ls_match *match, uint32_t slot)
 {
     const ls_downlink *downlink = &match->links[slot].peer.downlink;
     return ls_seat_table_is_in_play(match->seats, slot) && downlink->next < match->log->next &&
-           ls_send_rate_is_double(match->config.send_rate, downlink->is_losing);
-}
-
-/* Half a tick before the next one is due, whether the newest was closed when it was due or then. */
-static uint64_t second_ns(const ls_match *match)
-{
-    uint64_t half_ns = match->dt_ns / 2;
-    uint64_t before_ns = match->log->next_due_ns - half_ns;
-    return before_ns > match->now_ns ? before_ns : match->now_ns + half_ns;
+           ls_send_rate_doubles_tick(match->config.send_rate, downlink->loss,
+                                     match->config.sim.players, match->sent.end);
 }
 
 static void send_all(ls_match *match)
@@ -59,7 +52,6 @@ static void send_all(ls_match *match)
     match->sent.sent_ns = match->now_ns;
     match->sent.end = next;
     match->sent.again_ns = 0;
-    uint32_t loss_most = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_peer_link *link = &match->links[slot].peer;
         link->packets = 0;
@@ -71,16 +63,9 @@ static void send_all(ls_match *match)
             ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);
         }
         if (is_sent_twice(match, slot)) {
-            match->sent.again_ns = second_ns(match);
-            loss_most = LS_MAX(loss_most, link->downlink.health.downlink.loss);
+            match->sent.again_ns = match->now_ns + match->dt_ns / 2;
         }
     }
-    match->sent.gets_ahead = ls_send_rate_gets_ahead(match->config.send_rate, loss_most);
-}
-
-static bool is_second_due(const ls_match *match)
-{
-    return match->sent.again_ns != 0 && match->now_ns >= match->sent.again_ns;
 }
 
 /* The second TICKS between two ticks, to players that lose many and lack something. */
@@ -123,7 +108,7 @@ void ls_conduct_send_due(ls_match *match)
     if (is_packet_full(match) || LS_FAULT(TICKS_UNPACED) ||
         now_ns - match->sent.sent_ns >= heartbeat_ns_of(match)) {
         send_all(match);
-    } else if (is_second_due(match)) {
+    } else if (match->sent.again_ns != 0 && now_ns >= match->sent.again_ns) {
         send_again(match);
     }
 }
@@ -545,7 +530,7 @@ static void start(ls_match *match)
     ls_seat_table_names(match->seats, 0, start->names);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (match->seats->rows[slot].state == LS_SEAT_READY) {
-            match->links[slot].peer.downlink.is_losing = true; /* until the client knows better */
+            match->links[slot].peer.downlink.loss = LS_SEND_LOSS_MANY; /* until it is known */
             begin_lag(match, slot);
             ls_conduct_play_from(match, slot, 0);
         }
@@ -737,9 +722,6 @@ static void drop_who_fell_behind(ls_match *match)
 static void advance_running(ls_match *match)
 {
     ls_tick_closer_advance(match->closer);
-    if (is_second_due(match) && match->sent.gets_ahead) {
-        ls_tick_closer_get_ahead(match->closer);
-    }
     ls_conduct_close_due(match);
     drop_who_fell_behind(match);
     drop_overdue(match, ls_match_timeout_ns(match));

@@ -31,7 +31,6 @@ typedef struct ls_sent_ticks {
     uint64_t again_ns; /* when they go out a second time; 0: they do not */
     ls_tick end;       /* the first tick that was not closed then */
     uint64_t easy_ns;  /* nothing has been lost or late from here on */
-    bool gets_ahead;   /* at `again_ns` the next tick is closed if it can be */
 } ls_sent_ticks;
 
 /* Every tick needs what stands before the config, and of that the

@@ -169,7 +169,7 @@ static ls_status receive_inputs(ls_match *match, uint32_t slot, const uint8_t *b
         return status;
     }
     const ls_downlink *downlink = &link->peer.downlink;
-    if (downlink->is_losing || downlink->health.downlink.loss > 0 ||
+    if (downlink->loss != LS_SEND_LOSS_FEW || downlink->health.downlink.loss > 0 ||
         ls_downlink_has_new_loss(downlink, match)) {
         match->sent.easy_ns = match->now_ns + LS_SEND_EASY_NS;
     }

@@ -131,7 +131,7 @@ ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match *match,
     measure_rtt(link, match->arrived_ns, header, sent_ns);
     if (header->has_health) {
         link->health = header->health;
-        link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->health.downlink);
+        link->loss = ls_send_loss_of(link->loss, header->health.downlink.loss);
     }
     if (arrival == LS_LINK_NEWER) {
         receive_ack(link, match, header->next);
@@ -143,13 +143,14 @@ ls_link_arrival ls_downlink_receive(ls_downlink *link, const ls_match *match,
 
 ls_tick ls_downlink_first(const ls_downlink *link, const ls_match *match, ls_tick end)
 {
-    if (link->is_losing || link->next >= end) {
+    if (link->loss == LS_SEND_LOSS_MANY || link->next >= end) {
         return link->next;
     }
     uint64_t age_ns = match->now_ns - ls_tick_log_closed_at(match->log, link->next);
+    uint32_t packets = link->loss == LS_SEND_LOSS_FEW ? LS_SEND_PACKETS : LS_SEND_PACKETS_LOSSY;
     return ls_send_is_overdue(age_ns, link->rtt_ns, match->dt_ns)
                ? link->next
-               : ls_sent_ends_first(&link->sent, LS_SEND_PACKETS, link->next, end);
+               : ls_sent_ends_first(&link->sent, packets, link->next, end);
 }
 
 /* Field by field: a struct that is made here and copied is read before its stores have drained,

@@ -45,7 +45,7 @@ typedef struct ls_downlink {
     uint64_t uplink_told_ns;
     uint64_t uplink_told_lost;                    /* packets */
     ls_client_health health;                      /* what the peer said last */
-    bool is_losing;                               /* the downlink is lossy (send_rate.h) */
+    ls_send_loss loss;                            /* of the downlink, as reported */
     ls_tick parts_next;                           /* `next` when parts were last to be sent */
     ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_downlink;

@@ -69,7 +69,7 @@ void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, 
 {
     ls_peer_link_start_ticks(&link->peer, first, is_keyframe);
     ls_peer_link_start_waiting(&link->peer, now_ns);
-    link->peer.downlink.is_losing = true; /* until the client knows better */
+    link->peer.downlink.loss = LS_SEND_LOSS_MANY; /* until the client knows better */
     link->joined_at = next_close;
     link->wanted = next_close;
     ls_input_buffer_restart(link->received, next_close);
@@ -138,7 +138,7 @@ static bool has_to_be_early(const ls_player_link *link, const ls_match *match,
 {
     const ls_match_config *config = &match->config;
     return arrived->is_changed || arrived->is_newest ||
-           !ls_send_rate_repeats_changes(config->send_rate, config->late_rule, link->is_losing);
+           !ls_send_rate_repeats_changes(config->send_rate, config->late_rule, link->loss);
 }
 
 static void store_input(ls_player_link *link, const ls_match *match, const arrived_input *arrived)
@@ -344,7 +344,7 @@ static void fill_header(ls_player_link *link, const ls_match *match, ls_tick end
     ls_downlink_header(&link->peer.downlink, match, header);
     header->first = ls_downlink_first(&link->peer.downlink, match, end);
     if (header->has_uplink) {
-        link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->uplink);
+        link->loss = ls_send_loss_of(link->loss, header->uplink.loss);
     }
     report_wanted(link, header);
     header->slack = link->slack;

@@ -33,10 +33,10 @@ typedef struct ls_player_link {
     bool has_newest;
     ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
-    bool is_uneven;   /* inputs of the newest packet were not made when they were due */
-    uint64_t late_ns; /* by which the latest input of the newest packet came after its closing */
-    bool is_losing;   /* the way here, as its client was told last: changes alone go twice */
-    int32_t slack;    /* least since the last TICKS, LS_SLACK_NONE when none came */
+    bool is_uneven;    /* inputs of the newest packet were not made when they were due */
+    uint64_t late_ns;  /* by which the latest input of the newest packet came after its closing */
+    ls_send_loss loss; /* of the way here, as its client was told last */
+    int32_t slack;     /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint64_t newest_arrival_ns;
     uint64_t substituted[LS_PLAYER_INPUTS_KEPT_TICKS / 64]; /* a bit for each closed tick */
     ls_tick chain_tick; /* of the newest state that it has hashed, as its newest INPUTS says */

@@ -536,7 +536,7 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
     ls_ticks_header header;
     ls_downlink_header(downlink, spectators->match, &header);
     if (!spectator->has_answered) {
-        uint32_t packets = ls_send_packets_watched(downlink->is_losing);
+        uint32_t packets = ls_send_packets_watched(downlink->loss);
         header.first = ls_sent_ends_first(&downlink->sent, packets, downlink->next, end);
     }
     spectator->has_answered = false;

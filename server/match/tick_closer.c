@@ -28,7 +28,6 @@ struct ls_tick_closer {
     uint64_t due_ticks;    /* ticks whose time has come, not closed yet */
     uint32_t closed_ticks; /* since the timestep was advanced */
     bool is_in_vain;       /* closing several at once takes longer than the time it makes up for */
-    bool is_ahead;         /* the tick that falls due next is closed already */
     uint64_t waiting_ns;   /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
     ls_slot_set waited;     /* slots without whose input the next tick was due */
@@ -107,8 +106,7 @@ void ls_tick_closer_destroy(ls_tick_closer *closer)
 
 static uint64_t next_due_ns(const ls_tick_closer *closer)
 {
-    uint64_t ahead_ns = closer->is_ahead ? closer->match->dt_ns : 0;
-    return closer->last_ns + ls_timestep_next_ns(&closer->timestep) + ahead_ns;
+    return closer->last_ns + ls_timestep_next_ns(&closer->timestep);
 }
 
 /* A tick that waits was due when the wait began. */
@@ -136,7 +134,6 @@ uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
     /* One dt before the tick is due; until then there is nothing to advance. */
     closer->last_ns = match->now_ns + delay_ns;
     closer->timestep.bank_ns = 0;
-    closer->is_ahead = false;
     publish_next_due(closer);
     return delay_ns + match->dt_ns;
 }
@@ -179,10 +176,6 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
         closer->due_ticks =
             LS_MIN(closer->due_ticks, closer->timestep.config.frame_max_ns / closer->match->dt_ns);
     }
-    if (closer->is_ahead && closer->due_ticks > 0) {
-        closer->due_ticks--;
-        closer->is_ahead = false;
-    }
     publish_next_due(closer);
 }
 
@@ -216,24 +209,20 @@ uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 
 /* ---- the rule `wait` ---- */
 
-/* The slots whose input for the next tick is not there. */
-static ls_slot_set missing_slots(const ls_tick_closer *closer)
+/* The slots without whose input for the next tick the rule `wait` closes nothing. */
+static ls_slot_set awaited_slots(const ls_tick_closer *closer)
 {
     ls_tick tick = closer->match->log->next;
     ls_slot_set missing = {{0}};
+    if (closer->match->config.late_rule != LS_LATE_WAIT && !LS_FAULT(SILENCE_STALLS)) {
+        return missing;
+    }
     for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         bool is_missing = ls_seat_table_plays(closer->match->seats, slot, tick) &&
                           !ls_input_buffer_has(closer->match->links[slot].received, tick, 0);
         ls_slot_set_put(&missing, slot, is_missing);
     }
-    return missing;
-}
-
-/* Those without which the rule `wait` closes nothing. */
-static ls_slot_set awaited_slots(const ls_tick_closer *closer)
-{
-    bool waits = closer->match->config.late_rule == LS_LATE_WAIT || LS_FAULT(SILENCE_STALLS);
-    return waits ? ls_slot_set_minus(missing_slots(closer), closer->abusing) : (ls_slot_set){{0}};
+    return ls_slot_set_minus(missing, closer->abusing);
 }
 
 static uint64_t budget_ns(const ls_tick_closer *closer)
@@ -487,16 +476,6 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         return LS_CLOSING_DROP;
     }
     return keep_waiting(closer);
-}
-
-void ls_tick_closer_get_ahead(ls_tick_closer *closer)
-{
-    if (closer->due_ticks == 0 && !closer->is_ahead && !ls_tick_closer_is_last_closed(closer) &&
-        !is_halted(closer) && ls_slot_set_is_empty(missing_slots(closer))) {
-        closer->due_ticks = 1;
-        closer->is_ahead = true;
-        publish_next_due(closer);
-    }
 }
 
 void ls_tick_closer_prefetch(const ls_tick_closer *closer)

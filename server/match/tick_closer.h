@@ -34,10 +34,6 @@ typedef struct ls_closing {
     uint32_t overdue_ticks; /* TICK: that went by while the server was late to close this one */
 } ls_closing;
 
-/* The next tick, which is not due yet, is to be closed now if every player's input for it is there.
- * Those behind it are due when they were. */
-void ls_tick_closer_get_ahead(ls_tick_closer *closer);
-
 /* Goes on with closing what is due; is called until it says NOTHING. */
 ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing);
 

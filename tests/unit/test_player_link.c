@@ -363,7 +363,7 @@ Test(player_link, where_changes_alone_go_twice_what_is_repeated_unchanged_may_be
         close_table();
         open_table();
         here.match.config.late_rule = LS_LATE_REPEAT;
-        here.link.is_losing = true;
+        here.link.loss = LS_SEND_LOSS_SOME;
         close_to(10);
         here.match.now_ns += 5 * LS_NS_PER_MS;
         packet sent = {.size = 0};

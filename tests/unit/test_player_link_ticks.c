@@ -138,14 +138,16 @@ Test(player_link_ticks, three_packets_carry_a_tick_until_its_acknowledgement_is_
     cr_assert_eq(send_each(17, 18).first, 16);
 }
 
-Test(player_link_ticks, all_that_is_not_acknowledged_goes_where_packets_are_lost)
+Test(player_link_ticks, four_packets_carry_a_tick_where_some_are_lost_and_all_where_many_are)
 {
     make_closed(60, 3);
     downlink->rtt_ns = 20 * DT_NS;
-    downlink->is_losing = true;
+    downlink->loss = LS_SEND_LOSS_MANY;
     cr_assert_eq(send_each(0, 10).first, 0);
-    downlink->is_losing = false;
-    cr_assert_eq(send_each(10, 11).first, 8);
+    downlink->loss = LS_SEND_LOSS_SOME;
+    cr_assert_eq(send_each(10, 11).first, 7);
+    downlink->loss = LS_SEND_LOSS_FEW;
+    cr_assert_eq(send_each(11, 12).first, 9);
 }
 
 Test(player_link_ticks, what_did_not_fit_is_not_left_out)

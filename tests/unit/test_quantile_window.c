@@ -43,6 +43,22 @@ Test(quantile_window, a_few_samples_all_stay_within_its_value)
     }
 }
 
+Test(quantile_window, a_spared_sample_is_left_out_however_few_there_are)
+{
+    window.spared = 1;
+    static const int64_t samples[] = {5 * MS, 9 * MS, 3 * MS, 9 * MS};
+    static const int64_t values[] = {5 * MS, 5 * MS, 5 * MS, 9 * MS};
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        add(1, samples[i]);
+        cr_assert_eq(ls_quantile_window_value(&window), values[i]);
+    }
+    ls_quantile_window_forget(&window);
+    cr_assert_not(ls_quantile_window_has_samples(&window));
+    add(1, 2 * MS);
+    add(1, 8 * MS);
+    cr_assert_eq(ls_quantile_window_value(&window), 2 * MS, "it forgets samples alone");
+}
+
 Test(quantile_window, of_many_samples_one_in_so_many_is_larger)
 {
     ls_rng rng = ls_rng_make(1, 1);

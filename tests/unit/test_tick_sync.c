@@ -293,6 +293,17 @@ Test(tick_sync, where_packets_are_lost_more_inputs_are_left_to_be_late)
     cr_assert_eq(slack_with_late_ones(2, 256), 100 * MS + MARGIN_NS, "never half of them");
 }
 
+Test(tick_sync, one_late_input_among_few_is_no_sign_of_more_where_packets_are_lost)
+{
+    ls_tick_sync_set_loss(&here, 13);
+    make_and_report_many(&here, 20, MARGIN_NS);
+    make_and_report(&here, -40 * MS);
+    cr_assert_eq(moved(&here), 0);
+    make_and_report(&here, MARGIN_NS);
+    make_and_report(&here, -40 * MS);
+    cr_assert_eq(moved(&here), -40 * MS - MARGIN_NS, "two are");
+}
+
 Test(tick_sync, a_network_that_became_slower_is_followed_after_three_late_reports)
 {
     make_and_report_many(&here, 600, MARGIN_NS);

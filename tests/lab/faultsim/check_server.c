@@ -79,39 +79,23 @@ static void check_input(match_check *check, ls_tick tick, uint32_t slot, uint64_
     }
 }
 
-/* One that is closed ahead is closed half a tick before it is due: `early_ns` says so. */
-static bool is_half_a_tick(const match_check *check, uint64_t early_ns, uint64_t tolerance_ns)
-{
-    uint64_t ahead_ns = match_check_dt_ns(check) / 2;
-    return ls_send_rate_adapts(check->run->setup.match.send_rate) &&
-           early_ns + tolerance_ns >= ahead_ns && early_ns <= ahead_ns + tolerance_ns;
-}
-
-/* By the rule `repeat` tick t is due at the moment that follows from the tick before, whatever any
- * client does. */
+/* The rule `repeat` closes tick t at the moment that follows from the closing of the tick before,
+ * whatever any client does. */
 static void check_schedule(match_check *check, ls_tick tick)
 {
     bool is_scheduled = check->run->setup.match.late_rule == LS_LATE_REPEAT && tick > 0 &&
                         check->ticks[tick - 1].closed_ns > check->unscheduled_until_ns &&
                         check->unscheduled_until_ns != VIRTUAL_NEVER;
     if (!is_scheduled) {
-        check->is_phase_unknown = true; /* the newest one may have been closed ahead */
         return;
     }
-    uint64_t now_ns = check->ticks[tick].due_local_ns;
-    uint64_t due_ns = check->ticks[tick - 1].due_local_ns + match_check_dt_ns(check);
+    uint64_t now_ns = check->ticks[tick].closed_local_ns;
+    uint64_t due_ns = check->ticks[tick - 1].closed_local_ns + match_check_dt_ns(check);
     uint64_t early_ns = due_ns > now_ns ? due_ns - now_ns : 0;
     uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
     uint64_t tolerance_ns = check->run->server_loop_ns + ROUNDING_NS +
                             (check->run->server_drift_ppm == 0 ? 0 : SCHEDULE_TOLERANCE_NS);
-    /* A server that turns so rarely may close one ahead as late as another when it is due. */
-    bool is_coarse = 4 * tolerance_ns >= match_check_dt_ns(check);
-    if (is_half_a_tick(check, early_ns, tolerance_ns)) {
-        check->ticks[tick].due_local_ns =
-            is_coarse ? LS_MAX(due_ns, now_ns) : now_ns + match_check_dt_ns(check) / 2;
-    } else if (check->is_phase_unknown && is_half_a_tick(check, late_ns, tolerance_ns)) {
-        check->is_phase_unknown = false;
-    } else if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
+    if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
         match_check_note(check, CHECK_I5, tick, "closed %" PRIu64 " ns early, %" PRIu64 " ns late",
                          early_ns, late_ns);
     }
@@ -253,7 +237,7 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     }
     check_tick *closed = &check->ticks[tick];
     closed->closed_ns = check->run->now_ns;
-    closed->due_local_ns = virtual_match_server_ns(check->run);
+    closed->closed_local_ns = virtual_match_server_ns(check->run);
     match_check_record_tick(closed, inputs, state_digest);
     check->tick_count = tick + 1;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {

@@ -35,8 +35,8 @@ typedef enum check_invariant {
 /* A tick that the server closed and stepped on, or that a predicting client stepped on. */
 typedef struct check_tick {
     uint64_t closed_ns;
-    uint64_t due_local_ns; /* as its closing tells, by the server's clock */
-    uint64_t state;        /* digest, before the step */
+    uint64_t closed_local_ns; /* by the server's clock */
+    uint64_t state;           /* digest, before the step */
     uint64_t inputs[LS_PLAYERS_MAX];
     uint8_t events[LS_PLAYERS_MAX];
 } check_tick;
@@ -138,7 +138,6 @@ struct match_check {
     ls_tick arriving_first;
     ls_tick arriving_end;
     ls_tick tick_count_before;
-    bool is_phase_unknown;             /* of ticks that may have been closed ahead */
     uint64_t unscheduled_until_ns;     /* closings up to then follow no schedule */
     uint64_t told_ns;                  /* rule wait: of the last STALLED */
     ls_slot_set joined;                /* slots whose JOINED has been closed, and no LEFT since */
