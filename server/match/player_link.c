@@ -96,8 +96,9 @@ static uint64_t *bits_of(ls_player_link *link, ls_tick tick)
 }
 
 /* Its tick was closed before it came. Where that was with the same input nothing is lost: the
- * input of the tick before, which is repeated, is the right one while nothing changes. */
-static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tick,
+ * input of the tick before, which is repeated, is the right one while nothing changes. Returns
+ * whether something is. */
+static bool count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tick,
                        const ls_slot_input *input)
 {
     ls_slot_input used;
@@ -106,9 +107,10 @@ static void count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tic
         ls_slot_input_is_same(&used, input)) {
         link->figures.inputs_substituted--;
         link->figures.inputs_on_time++;
-    } else if (!LS_FAULT(LATE_INPUT_UNREPORTED)) {
-        link->figures.inputs_late++;
+        return false;
     }
+    link->figures.inputs_late += LS_FAULT(LATE_INPUT_UNREPORTED) ? 0 : 1;
+    return true;
 }
 
 static void note_slack(ls_player_link *link, int64_t slack_ns)
@@ -134,10 +136,10 @@ typedef struct arrived_input {
 /* How early the inputs come tells the client when to make them. Where it sends twice what changes
  * alone, an input that does not change need not come again in time when its packet is lost. */
 static bool has_to_be_early(const ls_player_link *link, const ls_match *match,
-                            const arrived_input *arrived)
+                            const arrived_input *arrived, bool was_missed)
 {
     const ls_match_config *config = &match->config;
-    return arrived->is_changed || arrived->is_newest ||
+    return (arrived->is_changed && was_missed) || arrived->is_newest ||
            !ls_send_rate_repeats_changes(config->send_rate, config->late_rule, link->loss);
 }
 
@@ -149,14 +151,12 @@ static void store_input(ls_player_link *link, const ls_match *match, const arriv
     if (stored != LS_OK) {
         return; /* a repetition, or too old to keep */
     }
-    if (tick < match->log->next) {
-        count_late(link, match->log, tick, input);
-    }
+    bool was_missed = tick >= match->log->next || count_late(link, match->log, tick, input);
     int64_t slack_ns = slack_ns_of(match, tick);
     if (slack_ns < 0) {
         link->late_ns = LS_MAX((uint64_t)-slack_ns, link->late_ns);
     }
-    if (has_to_be_early(link, match, arrived)) {
+    if (has_to_be_early(link, match, arrived, was_missed)) {
         note_slack(link, slack_ns);
     }
     if (!link->has_newest || tick > link->newest) {

@@ -29,14 +29,13 @@ void close_table(void)
 
 uint32_t close_to(ls_tick tick)
 {
-    static const ls_slot_input nothing;
     uint32_t on_time = 0;
     while (here.log.next < tick) {
         bool is_on_time = false;
         here.match.now_ns = here.log.next_due_ns;
         here.ticks[here.log.next % LS_WINDOW_TICKS].closed_ns = here.match.now_ns;
         ls_slot_input used =
-            ls_player_link_close_input(&here.link, here.log.next, &nothing, &is_on_time);
+            ls_player_link_close_input(&here.link, here.log.next, &here.held, &is_on_time);
         if (here.log.next >= LS_WINDOW_TICKS) {
             ls_input_buffer_forget_before(here.log.closed, here.log.next + 1 - LS_WINDOW_TICKS);
         }

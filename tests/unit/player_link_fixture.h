@@ -25,7 +25,8 @@ typedef struct player_link_fixture {
     ls_coded_tick coded[LS_WINDOW_TICKS];  /* likewise */
     uint8_t large[LS_TICK_BYTES_MAX];      /* likewise */
     ls_tick_cursor cursor;
-    uint32_t sequence; /* of the next packet */
+    uint32_t sequence;  /* of the next packet */
+    ls_slot_input held; /* in place of every missing input */
 } player_link_fixture;
 
 typedef struct packet {

@@ -382,6 +382,29 @@ Test(player_link, where_changes_alone_go_twice_what_is_repeated_unchanged_may_be
     }
 }
 
+/* Where packets in a row are lost the client has no base to code the next input against, and each
+ * input that is not empty looks like a change. */
+Test(player_link, an_input_that_was_replaced_with_itself_may_be_late_without_a_base)
+{
+    static const uint8_t held = 7;
+    const ls_slot_input input = {&held, 1, 0};
+    const ls_slot_input nothing = {NULL, 0, 0};
+    here.match.config.late_rule = LS_LATE_REPEAT;
+    here.link.loss = LS_SEND_LOSS_SOME;
+    here.held = input;
+    close_to(10);
+    here.match.now_ns += 5 * LS_NS_PER_MS;
+    packet sent = {.size = 0};
+    ls_inputs_header header = {.first = 9};
+    ls_bit_stream stream = ls_bit_writer(sent.bytes, sizeof sent.bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    cr_assert(ls_inputs_write_tick(&stream, &nothing, &input));
+    cr_assert(ls_inputs_write_tick(&stream, &input, &input));
+    ls_tick_packet_write_end(&stream);
+    cr_assert_eq(receive(&sent, ls_bits_size_bytes(&stream)), LS_OK);
+    cr_assert_eq(here.link.slack, 15 * 4, "%d", here.link.slack);
+}
+
 Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks)
 {
     cr_assert_eq(here.link.slack, LS_SLACK_NONE);
