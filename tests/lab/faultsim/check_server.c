@@ -432,7 +432,7 @@ static void on_join(match_check *check, uint32_t slot)
     if (check->tick_count > 0 &&
         check->run->now_ns >
             check->ticks[check->tick_count - 1].closed_ns + match_check_dt_ns(check)) {
-        check->unscheduled_until_ns = check->run->now_ns;
+        check->unscheduled_until_ns = LS_MAX(check->run->now_ns, check->unscheduled_until_ns);
     }
 }
 
