@@ -221,6 +221,13 @@ void ls_client_link_set_match(ls_client_link *link, uint64_t match)
     }
 }
 
+void ls_client_link_return_to(ls_client_link *link, uint64_t match, uint32_t wait_ms)
+{
+    uint64_t end_ns = ls_event_loop_now_ns(link->config.loop) + wait_ms * LS_NS_PER_MS;
+    ls_client_link_set_match(link, match);
+    link->connect_end_ns = match != 0 ? LS_MAX(link->connect_end_ns, end_ns) : link->connect_end_ns;
+}
+
 static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
 {
     sum->bytes_sent += more->bytes_sent;

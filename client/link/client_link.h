@@ -28,9 +28,13 @@ void ls_client_link_close(ls_client_link *link);
 /* The session's way out. */
 ls_packet_sink ls_client_link_sink(ls_client_link *link);
 
-/* The match that the client has a place in, or had when its process ended: it comes back to that
- * one. 0: none. */
+/* The match that the client has a place in: it comes back to that one. 0: none. */
 void ls_client_link_set_match(ls_client_link *link, uint64_t match);
+
+/* The same for a place that it had when its process ended: as one whose link was lost it tries for
+ * so long at least, since the server may still be starting, or put it off until the match goes on.
+ */
+void ls_client_link_return_to(ls_client_link *link, uint64_t match, uint32_t wait_ms);
 
 /* Hands what has come to the session. */
 void ls_client_link_receive(ls_client_link *link, ls_session *session, uint64_t now_ns);

@@ -99,7 +99,8 @@ static const ls_setting_row rows[] = {
      .help = "Simulation that the server must play; needed for a plug-in"},
     {LS_SETTING_IS_U32, FIELD(client.connect_wait_ms), .max = CONNECT_WAIT_MAX_MS,
      .flag = "connect-wait", .unit = 1000, .argument = "SECONDS", .group = PLAYER,
-     .help = "How long to try to reach the server for the first time; 0: try once"},
+     .help = "How long to try to reach the server for the first time; 0: try once. With a seat in "
+             "--seat-file it is --reconnect at least"},
     {LS_SETTING_IS_SWITCH, FIELD(client.is_insecure), .flag = "insecure", .group = PLAYER,
      .help = "Believe whoever answers at HOST[:PORT], in a network that you trust; the server has "
              "to allow it by the same flag. An invite needs no such trust, nor does this machine"},

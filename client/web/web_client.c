@@ -25,6 +25,7 @@
 
 enum {
     CONNECT_WAIT_MS = 10000,
+    RETURN_WAIT_MS = 60000, /* of a page that was loaded again in a match */
     BOT_SEED = 35,
 };
 
@@ -119,7 +120,7 @@ static ls_status open_session(web_client *client, const char *name, uint32_t fla
     config.rerun_host = ls_rerun_local_host(client->reruns);
     config.reconnect_ms = LS_SESSION_RECONNECT_MS_MAX;
     (void)ls_seat_file_read(SEAT, client->place.identity, &config.seat, why);
-    ls_client_link_set_match(client->link, config.seat.match_id);
+    ls_client_link_return_to(client->link, config.seat.match_id, RETURN_WAIT_MS);
     ls_packet_sink sink = ls_client_link_sink(client->link);
     ls_status status =
         ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);

@@ -665,6 +665,33 @@ def test_room_that_cannot_go_on_waits_until_an_operator_ends_it():
         wait_for(lambda: (journal.parent / "uploaded" / journal.name).exists(), "now it is as well")
 
 
+def test_player_with_a_seat_file_waits_for_a_room_that_does_not_go_on_yet():
+    """Longer than for any server: its seat is there, and it is told to ask again."""
+    with Service(ONE_PAIR) as service:
+        service.wait_until("pair-1", lambda room: room["invite"])
+        both = ("--ticks", "3000", "--reconnect", "60")
+        back = (*both, "--seat-file", service.folder / "seat", "--connect-wait", "1")
+        first = service.join(*both)
+        left = service.join(*back)
+        service.wait_until("pair-1", is_running)
+        slot = wait_for(lambda: re.search(r"as slot (\d)", service.said_by(left)), "its seat")[0]
+        port = re.search(r":(\d+)", service.invite)[1]
+        config = service.config.read_text(encoding="ascii")
+        service.config.write_text(config.replace("port = 0", f"port = {port}", 1), encoding="ascii")
+        assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+        service.clients[left].kill()
+        journal = next((service.folder / "journals").glob("*-pair-1-*.journal"))
+        with open(journal, "r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            service.start()
+            wait_for(lambda: "room pair-1 does not go on" in service.log(), "the reason in the log")
+            returned = service.join(*back)
+            time.sleep(3)  # beyond its --connect-wait
+        assert service.ended(returned)[0] == 0, service.said_by(returned)
+        assert slot in service.said_by(returned), service.said_by(returned)
+        assert service.ended(first)[0] == 0
+
+
 def test_room_that_goes_on_a_little_later_gets_no_other_one_in_its_place():
     with Service(ONE_PAIR) as service:
         service.wait_until("pair-1", lambda room: room["state"] == "waiting")

@@ -341,7 +341,7 @@ static ls_status open_session(client_part *client, ls_session_config *session, l
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
-    ls_client_link_set_match(client->link, session->seat.match_id);
+    ls_client_link_return_to(client->link, session->seat.match_id, session->reconnect_ms);
     ls_packet_sink sink = ls_client_link_sink(client->link);
     status = ls_session_create(session, &sink, ls_allocator_heap(), &client->session, why);
     client->lines = (ls_session_log){.log = &client->log,
