@@ -29,13 +29,14 @@ class FakeService:
     """A running fake_http_service; `with` ends it, and looks at how it ended."""
 
     def __init__(self, program, host="127.0.0.1", token=TOKEN, rooms=0, reply_kib=65536,
-                 is_patient=False, stderr=None):
+                 is_patient=False, stderr=None, environment=None):
         self.host = host
         self.process = subprocess.Popen(
             [program, host, token, str(rooms), str(reply_kib)] + ["patient"] * is_patient,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
+            env=environment,
             text=True,
         )
         self.port = int(self.process.stdout.readline())
