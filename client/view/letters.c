@@ -126,10 +126,9 @@ static size_t decode(const char *text, uint32_t *code)
 ls_letter ls_letter_first(const char *text)
 {
     uint32_t code;
-    ls_letter letter = {.bytes = decode(text, &letter.code)};
-    letter.columns = letter.bytes == 0                                        ? 0
-                     : is_in(wide, sizeof wide / sizeof wide[0], letter.code) ? 2
-                                                                              : 1;
+    ls_letter letter = {.bytes = decode(text, &code)};
+    letter.code = code;
+    letter.columns = is_in(wide, sizeof wide / sizeof wide[0], code) ? 2 : letter.bytes > 0;
     letter.is_alone = true;
     bool is_joined = false;
     bool is_flag = is_half_a_flag(letter.code);
