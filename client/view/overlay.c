@@ -118,18 +118,27 @@ typedef struct word_rows {
     int32_t width; /* of the longest */
 } word_rows;
 
-/* Cuts the first row off, behind a word where there is one; returns the rest. */
+/* Bytes before the last `gap` in the first `size` bytes; 0: there is none. */
+static size_t last_gap(const char *text, size_t size, const char *gap)
+{
+    size_t end = size;
+    while (end > 0 && strncmp(text + end, gap, strlen(gap)) != 0) {
+        end--;
+    }
+    return end;
+}
+
+/* Cuts the first row off, between things that stand apart or behind a word where it can; returns
+ * the rest. */
 static const char *next_row(const char *text, size_t columns, char row[LS_TEXT_BYTES_MAX])
 {
     size_t size = ls_letters_fit(text, columns);
     size = LS_MAX(size, ls_letter_first(text).bytes); /* wider than the row */
-    size_t end = size;
-    while (text[size] != '\0' && end > 0 && text[end] != ' ') {
-        end--;
-    }
+    size_t end = text[size] == '\0' ? size : last_gap(text, size, "   ");
+    end = end > 0 ? end : last_gap(text, size, " ");
     end = end > 0 ? end : size;
     ls_name_copy(row, end + 1, text);
-    return text + end + (text[end] == ' ' ? 1 : 0);
+    return text + end + strspn(text + end, " ");
 }
 
 static word_rows rows_of(const ls_overlay *overlay, const char *text)
@@ -354,26 +363,24 @@ static const char *keys_of_view(const ls_overlay *overlay)
 
 static int32_t keys_height(const ls_overlay *overlay)
 {
-    int32_t rows = overlay->hud->keys.text.bytes[0] ? 2 : 1;
-    return overlay->has_keys ? rows * (int32_t)overlay->fonts->text.height + PADDING : 0;
+    const char *own = overlay->hud->keys.text.bytes;
+    int32_t height = rows_of(overlay, keys_of_view(overlay)).height + PADDING;
+    height += own[0] ? rows_of(overlay, own).height : 0;
+    return overlay->has_keys ? height : 0;
 }
 
 /* The game's own keys, and below them those of the view. */
 static void paint_keys(const ls_overlay *overlay, int32_t top)
 {
     const ls_hud_text *own = &overlay->hud->keys;
-    const ls_canvas_fonts *fonts = overlay->fonts;
     int32_t width = (int32_t)overlay->canvas->width;
-    int32_t room = width - 2 * MARGIN;
     int32_t y = top + PADDING / 2;
     ls_canvas_fill(overlay->canvas, (ls_canvas_rect){0, top, width, keys_height(overlay)}, PANEL);
     if (own->text.bytes[0]) {
-        paint_centred(overlay, font_that_fits(&fonts->text, &fonts->figures, own->text.bytes, room),
-                      y, own->colour ? own->colour : TEXT, own->text.bytes);
-        y += (int32_t)fonts->text.height;
+        paint_rows(overlay, y, own->colour ? own->colour : TEXT, own->text.bytes);
+        y += rows_of(overlay, own->text.bytes).height;
     }
-    const char *keys = keys_of_view(overlay);
-    paint_centred(overlay, font_that_fits(&fonts->text, &fonts->figures, keys, room), y, DIM, keys);
+    paint_rows(overlay, y, DIM, keys_of_view(overlay));
 }
 
 /* ---- chat ---- */
