@@ -54,6 +54,7 @@ typedef struct place {
     uint64_t prefix; /* of the address */
     ls_rate_use questions;
     ls_rate_use rare;
+    ls_rate_use wrong_guesses;
     uint32_t connections;
     uint32_t chained;        /* the next place whose prefix is found in the same chain */
     uint32_t before, behind; /* of the list of places without connections */
@@ -88,6 +89,7 @@ static const ls_rate_limit ALL_PACE = {LS_NS_PER_SECOND / ALL_QUESTIONS_PACE,
                                        ALL_QUESTIONS_PACE_AT_ONCE};
 static const ls_rate_limit RARE_PACE = {LS_NS_PER_SECOND / RARE_QUESTIONS_PACE,
                                         RARE_QUESTIONS_PACE_AT_ONCE};
+static const ls_rate_limit GUESS_LIMIT = {LS_NS_PER_SECOND, 16};
 static const ls_rate_limit RARE_LIMIT = {RARE_PERIOD_NS, RARE_AT_ONCE};
 static const ls_rate_limit ALL_REQUESTS_LIMIT = {LS_NS_PER_SECOND / ALL_REQUESTS_A_SECOND,
                                                  ALL_REQUESTS_AT_ONCE};
@@ -189,6 +191,7 @@ static place *place_of(ls_address_limits *limits, uint64_t prefix)
     taken->prefix = prefix;
     taken->questions = (ls_rate_use){0};
     taken->rare = (ls_rate_use){0};
+    taken->wrong_guesses = (ls_rate_use){0};
     uint32_t *head = chain_of(limits, prefix);
     taken->chained = *head;
     *head = index;
@@ -303,6 +306,20 @@ bool ls_address_limits_count_question(ls_address_limits *limits, const ls_endpoi
     }
     return ls_rate_use_spend(&asking->questions, &limits->questions_limit, now_ns) &&
            ls_rate_use_spend(&of->questions, &limits->network_limit, now_ns);
+}
+
+bool ls_address_limits_may_guess(ls_address_limits *limits, const ls_endpoint *address,
+                                 uint64_t now_ns)
+{
+    const place *guessing = place_of(limits, prefix_of(address));
+    return !ls_rate_use_is_spent(&guessing->wrong_guesses, &GUESS_LIMIT, now_ns);
+}
+
+void ls_address_limits_count_wrong_guess(ls_address_limits *limits, const ls_endpoint *address,
+                                         uint64_t now_ns)
+{
+    place *guessing = place_of(limits, prefix_of(address));
+    (void)ls_rate_use_spend(&guessing->wrong_guesses, &GUESS_LIMIT, now_ns);
 }
 
 bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address)

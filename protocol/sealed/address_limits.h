@@ -57,6 +57,13 @@ bool ls_address_limits_count_request(ls_address_limits *limits, const ls_endpoin
 bool ls_address_limits_count_question(ls_address_limits *limits, const ls_endpoint *address,
                                       uint64_t now_ns);
 
+/* Of an address that has asked: whether it may guess again at what lets it in, and a wrong guess.
+ * So many at once, and one a second. */
+bool ls_address_limits_may_guess(ls_address_limits *limits, const ls_endpoint *address,
+                                 uint64_t now_ns);
+void ls_address_limits_count_wrong_guess(ls_address_limits *limits, const ls_endpoint *address,
+                                         uint64_t now_ns);
+
 /* Counts a connection of the address; false when it has as many as it may. At most
  * connections_max are counted at a time. */
 bool ls_address_limits_add_connection(ls_address_limits *limits, const ls_endpoint *address);

@@ -19,11 +19,8 @@
 enum {
     PLAYERS_PER_ADDRESS = 16,
     NAMES_TRIED = 16,
-    WRONG_SLOTS = 1024, /* addresses may have to share one */
     BYTES_PER_KB = 1000,
 };
-
-static const ls_rate_limit WRONG_LIMIT = {LS_NS_PER_SECOND, 16};
 
 /* The bytes of one way: each takes time. */
 typedef struct byte_use {
@@ -72,7 +69,6 @@ struct ls_relay_service {
     ls_address_limits *host_limits;
     ls_address_limits *player_limits;
     ls_directory *directory;
-    ls_rate_use wrong[WRONG_SLOTS];
     ls_log_budget lines;
     ls_relay_counts counts;
 };
@@ -439,21 +435,6 @@ static void send_good(ls_relay_service *relay, const host *at, const player *to)
     send_joined(relay, &to->endpoint, &joined);
 }
 
-/* False when the address has named too many codes that are none. */
-static bool count_wrong(ls_relay_service *relay, const ls_endpoint *from, uint64_t now_ns)
-{
-    uint64_t origin = ls_endpoint_origin(from);
-    uint64_t slot = ls_hash_bytes(&origin, sizeof origin, relay->seed) % WRONG_SLOTS;
-    return ls_rate_use_spend(&relay->wrong[slot], &WRONG_LIMIT, now_ns);
-}
-
-static bool may_name(const ls_relay_service *relay, const ls_endpoint *from, uint64_t now_ns)
-{
-    uint64_t origin = ls_endpoint_origin(from);
-    uint64_t slot = ls_hash_bytes(&origin, sizeof origin, relay->seed) % WRONG_SLOTS;
-    return !ls_rate_use_is_spent(&relay->wrong[slot], &WRONG_LIMIT, now_ns);
-}
-
 static bool on_join(ls_relay_service *relay, const ls_endpoint *from, const ls_relay_packet *wants,
                     uint64_t now_ns)
 {
@@ -463,13 +444,13 @@ static bool on_join(ls_relay_service *relay, const ls_endpoint *from, const ls_r
         return false;
     }
     if (!ls_address_limits_count_question(relay->player_limits, from, now_ns) ||
-        !may_name(relay, from, now_ns)) {
+        !ls_address_limits_may_guess(relay->player_limits, from, now_ns)) {
         relay->counts.limited++;
         return true;
     }
     host *at = host_of_name(relay, wants->name);
     if (!at) {
-        (void)count_wrong(relay, from, now_ns);
+        ls_address_limits_count_wrong_guess(relay->player_limits, from, now_ns);
         refusal.value = LS_RELAY_NO_SUCH_CODE;
         send_joined(relay, from, &refusal);
         return true;

@@ -217,3 +217,18 @@ Test(address_limits, address_that_asked_lately_is_remembered)
     }
     cr_assert_not(asks(of_ipv4(1), NOW));
 }
+
+Test(address_limits, an_address_guesses_wrong_16_times_at_once_and_then_once_a_second)
+{
+    ls_endpoint guesser = of_ipv4(1), other = of_ipv4(2);
+    cr_assert(asks(guesser, NOW) && asks(other, NOW));
+    uint32_t count = 0;
+    while (count < 100 && ls_address_limits_may_guess(limits, &guesser, NOW)) {
+        ls_address_limits_count_wrong_guess(limits, &guesser, NOW);
+        count++;
+    }
+    cr_assert_eq(count, 16);
+    cr_assert(ls_address_limits_may_guess(limits, &other, NOW));
+    cr_assert_not(ls_address_limits_may_guess(limits, &guesser, NOW + LS_NS_PER_SECOND - 1));
+    cr_assert(ls_address_limits_may_guess(limits, &guesser, NOW + LS_NS_PER_SECOND));
+}

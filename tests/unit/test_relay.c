@@ -661,6 +661,46 @@ Test(relay, no_address_that_is_not_proven_is_sent_more_bytes_than_came_from_it)
     cr_assert_gt(answers, 100, "ASK, KEEP and CARRY have been answered");
 }
 
+static ls_endpoint address_of_crowd(uint32_t number)
+{
+    return ls_endpoint_from_ipv4(0x0b000000u + number * 256 * 7, 4000);
+}
+
+/* Whether the relay says anything to a client that names a code. */
+static bool is_answered(const ls_endpoint *from, const char name[LS_RELAY_NAME_CHARACTERS])
+{
+    ls_relay_packet answer = join_of(from, 1, name);
+    give_packet(from, &answer);
+    return newest_to(from, &answer);
+}
+
+Test(relay, wrong_codes_cost_the_address_that_names_them_and_no_other)
+{
+    enum {
+        CROWD = 190,
+        GUESSES = 17
+    };
+    test_server server = server_at(1);
+    uint32_t limited = 0;
+    registered(&server);
+    for (uint32_t i = 0; i < CROWD * GUESSES; i++) {
+        const ls_endpoint from = address_of_crowd(i % CROWD);
+        now_ns += LS_NS_PER_MS / 2;
+        (void)is_answered(&from, "2222");
+    }
+    for (uint32_t i = 0; i < CROWD; i++) {
+        const ls_endpoint from = address_of_crowd(i);
+        now_ns += LS_NS_PER_MS / 2;
+        limited += !is_answered(&from, "2222");
+    }
+    cr_assert_gt(limited, CROWD * 9 / 10);
+    for (uint32_t i = 0; i < 100; i++) {
+        const ls_endpoint from = address_of_crowd(CROWD + i);
+        now_ns += 2 * LS_NS_PER_MS;
+        cr_expect(is_answered(&from, "2222"), "%u has guessed nothing before", i);
+    }
+}
+
 Test(relay, a_flood_of_questions_is_answered_up_to_a_rate_and_takes_no_memory)
 {
     uint32_t answered = 0;
