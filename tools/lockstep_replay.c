@@ -617,7 +617,7 @@ static ls_exit_code replay_batch_run(const replay_batch_config *config, ls_conso
 static const replay_command commands[] = {
     {"info", 1, 0, "FILE: what is in the journal, and whether all of it is there",
      LS_JOURNAL_CHECK_ALL, replay_info},
-    {"verify", 1, 0, "FILE|FOLDER: simulate it again and compare every recorded state",
+    {"verify", 1, 0, "FILE|FOLDER|URL: simulate it again and compare every recorded state",
      LS_JOURNAL_CHECK_ALL, replay_verify},
     {"seek", 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot",
      LS_JOURNAL_TRUST_INDEX, replay_seek},
@@ -625,7 +625,7 @@ static const replay_command commands[] = {
      LS_JOURNAL_CHECK_ALL, replay_diff},
     {"export", 1, 0, "FILE: everything as JSON lines, to --output", LS_JOURNAL_CHECK_ALL,
      replay_export},
-    {"view", 1, 0, "FILE: watch it", LS_JOURNAL_TRUST_INDEX, replay_view},
+    {"view", 1, 0, "FILE|URL: watch it", LS_JOURNAL_TRUST_INDEX, replay_view},
     {"cut", 1, 2, "FILE FROM TO: a journal of ticks FROM to TO - 1, to --output",
      LS_JOURNAL_CHECK_ALL, replay_cut},
 };
@@ -750,6 +750,10 @@ static ls_status check(void *user, ls_text *why)
     }
     if (args->batch.junit_path && command->work != replay_verify) {
         return ls_fail(LS_BAD_ARGUMENT, why, "--junit goes with verify");
+    }
+    if (replay_broadcast_is(args->config.paths[0]) && command->work != replay_verify &&
+        command->work != replay_view) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "a broadcast goes with view and verify");
     }
     bool is_cut = command->work == replay_cut;
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {

@@ -33,7 +33,7 @@ bool ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
     uint64_t rest_ns = length_ns(playhead) - playhead->place_ns;
     if (played_ns >= rest_ns) {
         played_ns = rest_ns;
-        playhead->is_paused = true;
+        playhead->is_paused = !playhead->is_growing;
     }
     playhead->place_ns += played_ns;
     return !has_jumped;

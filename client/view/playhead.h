@@ -18,6 +18,7 @@ typedef struct ls_playhead {
     uint64_t place_ns; /* behind first_tick; 0 .. ticks of the record * dt */
     int32_t speed;     /* as a power of two */
     bool is_paused;
+    bool is_growing; /* the record is still written: playing waits for more at its end */
     bool has_jumped; /* since the last frame */
 } ls_playhead;
 
@@ -29,8 +30,8 @@ void ls_playhead_init(ls_playhead *playhead);
 void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick last_tick,
                            uint32_t tick_rate_hz);
 
-/* A frame: plays on, up to the end, where it pauses. True when it has played from where the frame
- * before left it: it neither pauses nor has jumped. */
+/* A frame: plays on, up to the end, where it pauses, or waits. True when it has played from where
+ * the frame before left it: it neither pauses nor has jumped. */
 bool ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns);
 
 void ls_playhead_toggle(ls_playhead *playhead);              /* from the end: starts over */

@@ -275,6 +275,7 @@ static void ask_source(ls_view *view)
     if (is_record(view)) {
         ls_playhead_set_range(&view->playhead, view->hud.first_tick, view->hud.last_tick,
                               view->hud.tick_rate_hz);
+        view->playhead.is_growing = view->hud.is_growing;
     }
 }
 
@@ -400,7 +401,7 @@ void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed)
 bool ls_view_is_at_end(const ls_view *view)
 {
     return is_record(view) && ls_playhead_is_at_end(&view->playhead) && !view->hud.is_on_its_way &&
-           view->now_ns > 0;
+           !view->hud.is_growing && view->now_ns > 0;
 }
 
 /* ---- controls ---- */

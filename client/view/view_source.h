@@ -62,6 +62,7 @@ typedef struct ls_hud_model {
     ls_tick first_tick;
     ls_tick last_tick;
     uint32_t tick_rate_hz; /* > 0 */
+    bool is_growing;       /* more of it is to come: playing waits for that at the end */
     bool is_on_its_way;    /* to where go_to sent it: playing waits */
 } ls_hud_model;
 

@@ -96,9 +96,9 @@ function begin(watches) {
   else again();
 }
 
-// A recorded match is shown by a client of its own as well, which no server knows of.
-function openFile(file) {
-  if (!file) return;
+// A recorded match is shown by a client of its own as well, which no server knows of; so is a
+// broadcast.
+function openRecord(record) {
   worker.terminate();
   closeChannel();
   isRecord = true;
@@ -108,7 +108,11 @@ function openFile(file) {
   of("card").hidden = true;
   of("touch").hidden = true;
   document.body.classList.remove("touched");
-  worker.postMessage({ type: "open", canvas, file, ...size() }, [canvas]);
+  worker.postMessage({ type: "open", canvas, ...record, ...size() }, [canvas]);
+}
+
+function openFile(file) {
+  if (file) openRecord({ file });
 }
 
 const answers = {
@@ -340,7 +344,8 @@ function prepare() {
   listenToButtons();
   start();
   requestAnimationFrame(lookAtPad);
-  if (readSeat().length > 0 || isWatching) open(); // loaded again in mid-match, or a link to watch
+  if (asked.has("broadcast")) openRecord({ broadcast: asked.get("broadcast") || "newest" });
+  else if (readSeat().length > 0 || isWatching) open(); // loaded again in mid-match, or a link to watch
   else of("play").focus();
 }
 

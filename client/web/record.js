@@ -1,4 +1,6 @@
-// A recorded match: plays and checks the file that a person has opened, in a thread of its own.
+// A recorded match: plays and checks the file that a person has opened, or a broadcast, in a thread
+// of its own.
+import * as broadcast from "/play/broadcast.js";
 import {
   bytesAt, calls, enter, event, load, obey, post, readReport, resize, show, textOnDesk,
 } from "/play/screen.js";
@@ -12,13 +14,26 @@ function check() {
   if (calls.replay_web_check() !== 0) setTimeout(check, 0);
 }
 
-function verdict({ checking, checked, first, last, hashes, status, differs, why }) {
+function verdict({ checking, checked, first, growing, last, hashes, status, differs, why }) {
   if (checking === "1") {
     const share = (checked - first) / Math.max(last - first, 1);
     return `Checking: ${Math.floor(100 * share)} %`;
   }
+  if (growing === "1" && status === "OK") return `Live, late: ${hashes} state hashes are right.`;
   if (differs) return `State ${differs} is not the one that was recorded.`;
   return status === "OK" ? `As recorded: ${hashes} state hashes compared.` : why || status;
+}
+
+// Bytes of the file, or of those that it grows by.
+function add(bytes) {
+  const at = calls.replay_web_room(bytes.length);
+  if (at === 0) throw new Error("There is no room for a file of that size.");
+  bytesAt(at, bytes.length).set(bytes);
+}
+
+function readOn(isOver) {
+  if (calls.replay_web_read_on(isOver ? 1 : 0) !== 0) throw new Error(textOnDesk());
+  check();
 }
 
 function report() {
@@ -29,11 +44,9 @@ function report() {
 
 obey({
   async open(message) {
-    const bytes = new Uint8Array(await message.file.arrayBuffer());
     await enter(loaded);
-    const at = calls.replay_web_room(bytes.length);
-    if (at === 0) throw new Error("There is no room for a file of that size.");
-    bytesAt(at, bytes.length).set(bytes);
+    if (message.broadcast) await broadcast.begin(message.broadcast, add);
+    else add(new Uint8Array(await message.file.arrayBuffer()));
     const status = calls.replay_web_open();
     const text = textOnDesk();
     if (status !== 0 || text) {
@@ -41,6 +54,7 @@ obey({
       return;
     }
     show(message.canvas, message, () => calls.replay_web_frame(), () => true);
+    if (message.broadcast) broadcast.follow(add, readOn);
     check();
     report();
   },

@@ -89,7 +89,8 @@ ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
     X(LOST, 13, "its link was lost")        /* slot, whose seat is kept; text: why */              \
     X(RESTORED, 14, "the server came back") /* tick: where the journal ended */                    \
     X(TURNED_AWAY, 15, "was turned away")   /* slot, who was SEATED last and did not play; why */  \
-    X(SECRET_PROVEN, 16, "has another secret") /* slot; text: its number in decimal */
+    X(SECRET_PROVEN, 16, "has another secret") /* slot; text: its number in decimal */             \
+    X(PUBLIC, 17, "everybody may watch")       /* before the first tick: a broadcast may show it */
 
 typedef enum ls_journal_event_kind {
 #define LS_JOURNAL_EVENT_ENUM(name, number, text) LS_JOURNAL_EVENT_##name = (number),

@@ -367,6 +367,9 @@ static enum MHD_Result route(ls_door_listener *listener, request *of,
     if (strcmp(path, "/play/socket") == 0) {
         return answer_socket(listener, of, connection);
     }
+    if (listener->config.broadcast && ls_broadcast_http_has(path)) {
+        return ls_broadcast_http_answer(listener->config.broadcast, connection, path);
+    }
     const char *file = ls_web_path_file(path);
     return file ? answer_file(listener, connection, file)
                 : refuse(connection, 404, "the page is at /play");

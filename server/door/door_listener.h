@@ -5,6 +5,7 @@
 #define LOCKSTEP_SERVER_DOOR_DOOR_LISTENER_H
 
 #include "lockstep/common/base/text.h"
+#include "lockstep/server/broadcast/broadcast_http.h"
 #include "lockstep/server/door/rtc_peers.h"
 #include "lockstep/server/door/web_sockets.h"
 
@@ -15,7 +16,8 @@ typedef struct ls_door_listener_config {
     bool is_tls;    /* with the ls_tls_files that are open */
     ls_door_page *page;
     ls_web_sockets *sockets;
-    ls_rtc_peers *rtc; /* NULL: no data channels */
+    ls_rtc_peers *rtc;            /* NULL: no data channels */
+    ls_broadcast_http *broadcast; /* NULL: no match is shown to everybody */
 } ls_door_listener_config;
 
 /* The page outlives it; the sockets are destroyed before. IO, NO_MEMORY; with

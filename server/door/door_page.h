@@ -25,6 +25,8 @@ typedef struct ls_door_page {
     uint32_t log_level, log_format;               /* as the server's */
     char files[LS_DOOR_PATH_BYTES_MAX];           /* the folder of the page */
     char hosts[LS_DOOR_HOSTS_BYTES_MAX];          /* names of this machine, or "" */
+    char journals[LS_DOOR_PATH_BYTES_MAX];        /* of the matches that it shows to everybody */
+    uint32_t broadcast_delay_s;                   /* 0: none */
     char certificate[LS_DOOR_PATH_BYTES_MAX];     /* of TLS, or "" */
     char certificate_key[LS_DOOR_PATH_BYTES_MAX]; /* likewise */
     /* Counts of the door. */

@@ -124,8 +124,10 @@ static ls_status fill_page(ls_door *door, const ls_door_config *config, ls_text 
     ls_door_page *page = door->page;
     page->log_level = (uint32_t)config->log->level;
     page->log_format = config->log_format;
+    page->broadcast_delay_s = config->broadcast_delay_s;
     bool fits = copy(page->hosts, sizeof page->hosts, config->hosts) &&
                 copy(page->files, sizeof page->files, config->files) &&
+                copy(page->journals, sizeof page->journals, config->journals) &&
                 copy(page->certificate, sizeof page->certificate, config->certificate) &&
                 copy(page->certificate_key, sizeof page->certificate_key, config->certificate_key);
     if (page->files[0] == '\0') {

@@ -16,6 +16,8 @@ typedef struct ls_door_config {
     const char *files; /* the folder of the page; NULL: where it is installed */
     const char *hosts; /* names of this machine, parted by blanks or commas; NULL: none */
     const char *certificate, *certificate_key; /* of TLS; NULL: none */
+    const char *journals;                      /* their folder, for broadcasts; NULL: none */
+    uint32_t broadcast_delay_s;                /* 0: nothing is shown to everybody */
     const char *bind_host;                     /* that the server listens on */
     bool has_codes;                            /* for phones, on a terminal */
     uint32_t log_format;                       /* an ls_log_format */

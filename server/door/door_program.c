@@ -18,7 +18,8 @@ typedef struct door_program {
     ls_tls_files *tls; /* NULL: none */
     ls_door_switch *to;
     ls_web_sockets *sockets;
-    ls_rtc_peers *rtc; /* NULL: no data channels */
+    ls_rtc_peers *rtc;            /* NULL: no data channels */
+    ls_broadcast_http *broadcast; /* NULL: none */
     ls_door_listener *listener;
     ls_loop_source *leaving;
 } door_program;
@@ -77,11 +78,16 @@ static ls_status build(door_program *self, ls_text *why)
         (void)ls_rtc_peers_create(LS_DOOR_RTC_DESCRIPTOR, self->to, self->page, self->loop,
                                   &self->rtc);
     }
+    if (status == LS_OK && self->page->broadcast_delay_s > 0) {
+        status = ls_broadcast_http_create(self->page->journals, self->page->broadcast_delay_s,
+                                          self->loop, &self->broadcast);
+    }
     const ls_door_listener_config listener = {.descriptor = LS_DOOR_LISTEN_DESCRIPTOR,
                                               .is_tls = self->tls != NULL,
                                               .page = self->page,
                                               .sockets = self->sockets,
-                                              .rtc = self->rtc};
+                                              .rtc = self->rtc,
+                                              .broadcast = self->broadcast};
     LS_THEN(status, ls_door_listener_create(&listener, self->loop, &self->listener, why));
     LS_THEN(status,
             ls_event_loop_add_timer(self->loop, WATCH_MS, (ls_loop_handler){on_watch, self}, NULL));
@@ -104,6 +110,7 @@ ls_exit_code ls_door_program_run(ls_console *console)
     }
     ls_web_sockets_destroy(self.sockets);
     ls_door_listener_destroy(self.listener);
+    ls_broadcast_http_destroy(self.broadcast);
     ls_rtc_peers_destroy(self.rtc);
     ls_door_switch_destroy(self.to);
     ls_event_loop_destroy(self.loop);

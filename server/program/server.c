@@ -259,7 +259,9 @@ static void room_progress_draw_short(ls_console *console, const char *title, con
 
 enum {
     PROGRESS_MS = 250,
+    SHOW_END_S = 15, /* of a broadcast, beyond its delay */
     WATCH_MS = 1000, /* between two lines about clients that were kept out */
+    PATH_BYTES_MAX = 4096,
     TITLE_BYTES_MAX = 24,
 };
 
@@ -276,6 +278,7 @@ typedef struct server {
     char page[LS_PAGE_LINK_BYTES_MAX]; /* its link without an invite; "": a relay lists none */
     ls_invite linked; /* the place, without a key, that the page's link in the log leads to */
     bool is_stopping; /* a signal has come */
+    bool is_stopped;  /* at once, by a second signal */
 } server;
 
 static ls_event_loop *loop_of(const server *host)
@@ -340,6 +343,7 @@ static void on_signal(void *user, uint64_t now_ns)
     server *host = user;
     (void)now_ns;
     if (host->is_stopping) {
+        host->is_stopped = true;
         ls_event_loop_stop(loop_of(host));
         return;
     }
@@ -441,14 +445,29 @@ static ls_exit_code finish(server *host)
 
 /* ---- building it ---- */
 
+/* The folder of the journals: that of the one which is gone on with, or where new ones are written.
+ */
+static void write_journals(const ls_hosting *hosting, char out[PATH_BYTES_MAX])
+{
+    const char *resumed = hosting->resume_path;
+    const char *last = resumed ? strrchr(resumed, '/') : NULL;
+    const char *folder = last ? resumed : resumed ? "." : hosting->journal_dir;
+    int size = last && last > resumed ? (int)(last - resumed) : last ? 1 : PATH_BYTES_MAX;
+    snprintf(out, PATH_BYTES_MAX, "%.*s", size, folder ? folder : "");
+}
+
 static ls_status open_door(server *host, ls_text *why)
 {
     const ls_server_options *options = host->options;
+    char journals[PATH_BYTES_MAX];
+    write_journals(&options->hosting, journals);
     const ls_door_config door = {.place = options->web,
                                  .files = options->web_files,
                                  .hosts = options->web_hosts,
                                  .certificate = options->web_certificate,
                                  .certificate_key = options->web_key,
+                                 .journals = journals,
+                                 .broadcast_delay_s = options->broadcast_delay_s,
                                  .bind_host = options->hosting.bind_host,
                                  .has_codes = options->has_web_codes &&
                                               options->log_format == LS_LOG_FORMAT_TEXT,
@@ -567,6 +586,7 @@ static ls_status open_room(server *host, uint32_t index, ls_text *why)
                                .title = is_only ? NULL : title,
                                .label = is_only ? NULL : label,
                                .journal_dir = host->options->hosting.journal_dir,
+                               .is_public = host->options->broadcast_delay_s > 0,
                                .resume = resume,
                                .resume_path = host->options->hosting.resume_path};
     ls_status status = resume ? LS_OK : ls_rooms_give_identity(&opening.match, why);
@@ -709,6 +729,24 @@ static void log_listening(server *host)
     }
 }
 
+/* The door shows the end of a broadcast as late as all that came before it. */
+static void show_end(server *host)
+{
+    uint32_t rest_s = host->options->broadcast_delay_s + SHOW_END_S;
+    if (!host->door || host->options->broadcast_delay_s == 0) {
+        return;
+    }
+    ls_log_line(&host->console->log, LS_LOG_INFO,
+                "the end of the broadcast is shown for %" PRIu32 " s; press Ctrl-C to stop at once",
+                rest_s);
+    ls_console_flush(host->console);
+    host->is_stopping = true;
+    uint64_t end_ns = ls_event_loop_now_ns(loop_of(host)) + rest_s * LS_NS_PER_SECOND;
+    while (!host->is_stopped && ls_event_loop_now_ns(loop_of(host)) < end_ns) {
+        ls_event_loop_run_until(loop_of(host), end_ns); /* the match may have left a stop */
+    }
+}
+
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
 {
     server host = {
@@ -722,6 +760,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         watch_admission(&host, ls_event_loop_now_ns(loop_of(&host)));
         ls_rooms_finish_bundles(host.rooms);
         code = finish(&host);
+        show_end(&host);
     }
     ls_room_game_detach(config->game);
     announcer_destroy(host.announcer);

@@ -66,6 +66,10 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(web_port_file), .flag = "web-port-file", .argument = "FILE",
      .group = NETWORK, .default_text = "",
      .help = "Write the port of --web to FILE once it is bound"},
+    {LS_SETTING_IS_U32, FIELD(broadcast_delay_s), .max = LS_BROADCAST_S_MAX, .flag = "broadcast",
+     .argument = "SECONDS", .group = NETWORK, .default_text = "the file's, or 0: not at all",
+     .help = "Let everybody watch the matches in the journals, so late, by the HTTP of --web; 10 "
+             "is usual"},
     {LS_SETTING_IS_ON_OFF, FIELD(maps_port), .flag = "map-port", .argument = "on|off",
      .group = NETWORK, .default_text = "on with --publish and without --config",
      .help = "Have the router of this network lead a port to this server, by NAT-PMP, PCP or UPnP, "
@@ -141,6 +145,24 @@ static ls_status check_door(const ls_server_options *args, ls_text *why)
         return ls_fail(LS_BAD_ARGUMENT, why, "--web-certificate and --web-key go together");
     }
     return LS_OK;
+}
+
+ls_status ls_server_options_check_broadcast(const ls_server_options *options, ls_text *why)
+{
+    const ls_hosting *hosting = &options->hosting;
+    if (options->broadcast_delay_s == 0) {
+        return LS_OK;
+    }
+    if (!options->web || !(hosting->journal_dir || hosting->resume_path)) {
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--broadcast shows what is in the journals, by HTTP: it needs --journal and "
+                       "--web");
+    }
+    return hosting->admission.is_invite_only
+               ? ls_fail(LS_BAD_ARGUMENT, why,
+                         "--broadcast and --invite-only exclude each other: everybody may watch a "
+                         "broadcast")
+               : LS_OK;
 }
 
 /* The journal that is gone on with is no place for anything else. */
@@ -223,7 +245,8 @@ ls_status ls_server_options_check(void *user, ls_text *why)
     }
     ls_status status = ls_hosting_check(&args->hosting, why);
     LS_THEN(status, args->config_path ? LS_OK : ls_server_options_check_relay(args, why));
-    status = status == LS_OK ? check_door(args, why) : status;
+    LS_THEN(status, check_door(args, why));
+    LS_THEN(status, args->config_path ? LS_OK : ls_server_options_check_broadcast(args, why));
     status = status == LS_OK ? check_path(args, "json", args->output.json_path, why) : status;
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
 }

@@ -20,6 +20,7 @@ typedef struct ls_server_options {
     bool maps_port;                          /* asked for; see ls_server_options_may_map */
     const char *web, *web_files, *web_hosts; /* of a door for pages: door_process.h */
     bool has_web_codes;
+    uint32_t broadcast_delay_s; /* 0: matches are not shown to everybody */
     const char *web_certificate, *web_key, *web_port_file;
     const char *config_path, *http_port_file; /* of a service */
     /* Likewise, in place of what the file says where they are given. */
@@ -44,6 +45,9 @@ ls_server_options ls_server_options_default(void);
 /* Whether a router is to be asked for a port: by a server without --config with --publish, unless
  * it says no; by a service where it says so. */
 bool ls_server_options_may_map(const ls_server_options *options);
+
+/* Whether those of a broadcast fit together, likewise. */
+ls_status ls_server_options_check_broadcast(const ls_server_options *options, ls_text *why);
 
 /* Whether those of a relay fit together. BAD_ARGUMENT, in words of the command line. */
 ls_status ls_server_options_check_relay(const ls_server_options *options, ls_text *why);

@@ -152,6 +152,7 @@ static void settle_workers(service_program *self, const ls_server_options *optio
                              .bundle_dir = has_bundles ? text_or_null(service->bundle_dir) : NULL,
                              .bundle_mib_max = options->hosting.bundle_limit,
                              .journal_dir = text_or_null(service->journal_dir),
+                             .has_broadcast = service->web_broadcast_s > 0,
                              .plugin_dir = text_or_null(service->plugin_dir),
                              .files = self->files,
                              .address_connections = service->address_connections};
@@ -205,6 +206,17 @@ static ls_status settle_files(service_program *self)
     return self->params ? LS_OK : LS_NO_MEMORY;
 }
 
+/* As of a server without a file. */
+static ls_status check_broadcast(const service_program *self, const ls_server_options *options,
+                                 ls_text *why)
+{
+    ls_server_options whole = *options;
+    whole.web = text_or_null(self->service.web);
+    whole.hosting.journal_dir = text_or_null(self->service.journal_dir);
+    whole.broadcast_delay_s = self->service.web_broadcast_s;
+    return ls_server_options_check_broadcast(&whole, why);
+}
+
 /* Every step is taken, so that a check finds all faults at once. */
 static void read_config(service_program *self, ls_server_options *options, ls_console *console)
 {
@@ -219,6 +231,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, apply_match_rows(self, options, &why), &why);
     note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
     note(self, nowhere, ls_server_options_check_relay(options, &why), &why);
+    note(self, nowhere, check_broadcast(self, options, &why), &why);
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }

@@ -268,6 +268,8 @@ static ls_status open_door(supervisor *self, ls_text *why)
         .hosts = text_or(service->web_hosts, ""),
         .certificate = text_or(service->web_certificate, service->http_certificate),
         .certificate_key = has_own ? service->web_key : text_or(service->http_key, ""),
+        .journals = service->journal_dir,
+        .broadcast_delay_s = service->web_broadcast_s,
         .bind_host = self->config->bind_host,
         .log_format = self->worker.log_format,
         .log = &self->console->log};

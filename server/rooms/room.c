@@ -511,6 +511,7 @@ static ls_status begin_journal(ls_room *room, const ls_room_opening *opening, ls
                                             .title =
                                                 room->title[0] != '\0' ? room->title : "match 0",
                                             .label = room->label,
+                                            .is_public = opening->is_public,
                                             .number = room->number,
                                             .match = room->match,
                                             .print = room->print,

@@ -37,6 +37,7 @@ typedef struct ls_room_opening {
     bool is_for_invited;       /* takes only clients that were let in for it */
     const ls_held_seats *held; /* see match_table.h; NULL: none are */
     const char *journal_dir;   /* NULL: no journal is written, unless one is gone on with */
+    bool is_public;            /* a broadcast may show what is in its journal */
     ls_resume *resume; /* its match goes on from this journal, in the same file; NULL: it is new */
     const char *resume_path;
     void *owner; /* see ls_room_owner */

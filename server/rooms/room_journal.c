@@ -189,7 +189,14 @@ static ls_status create_parts(ls_room_journal *journal, ls_text *why)
         return status;
     }
     ls_journal_store store = ls_journal_file_store(journal->file);
-    return ls_recorder_create(&config, own->match, &store, journal->allocator, &journal->recorder);
+    status =
+        ls_recorder_create(&config, own->match, &store, journal->allocator, &journal->recorder);
+    if (status == LS_OK && own->is_public && !own->continued) {
+        const ls_journal_event event = {.kind = LS_JOURNAL_EVENT_PUBLIC,
+                                        .slot = LS_JOURNAL_NO_SLOT};
+        ls_recorder_note(journal->recorder, &event);
+    }
+    return status;
 }
 
 static ls_status open_journal(ls_room_journal *journal, ls_text *why)

@@ -18,6 +18,7 @@ typedef struct ls_room_journal_config {
     ls_journal *continued;      /* of the match, which stands where it ends; for create */
     const char *title;          /* of the match in the log: "match 3"; borrowed until destroy */
     const char *label;          /* a part of the file's name; "": none */
+    bool is_public;             /* a broadcast may show it; a journal that is gone on with stays */
     uint32_t number;            /* of the match */
     ls_match *match;            /* outlives the journal */
     const ls_build_fingerprint *print; /* of this program; NULL: unknown */

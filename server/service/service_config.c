@@ -74,6 +74,7 @@ static const config_row rows[] = {
     FILLED_ROW("web", "hosts", "web-hosts", web_hosts),
     FILLED_ROW("web", "tls-certificate", "web-certificate", web_certificate),
     FILLED_ROW("web", "tls-key", "web-key", web_key),
+    NUMBER_ROW("web", "broadcast", "broadcast", web_broadcast_s, 0, LS_BROADCAST_S_MAX),
     NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
     NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
     NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
@@ -242,7 +243,7 @@ static const struct {
     {"http", "tls-key"}, {"limits", "address-connections"},
     {"web", "listen"},   {"web", "files"},
     {"web", "hosts"},    {"web", "tls-certificate"},
-    {"web", "tls-key"},
+    {"web", "tls-key"},  {"web", "broadcast"},
 };
 
 static bool is_fixed(const config_row *row)

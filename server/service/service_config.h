@@ -14,6 +14,7 @@
 #define LS_SERVICE_ROOMS_MAX 4096u
 #define LS_SERVICE_UPLOADS_MAX 16u
 #define LS_SERVICE_DRAIN_S_MAX 86400u
+#define LS_BROADCAST_S_MAX 86400u
 #define LS_SERVICE_FAULTS_MAX 64u
 
 /* The faults of a file, in its order; those of no place in it come first. */
@@ -65,6 +66,7 @@ typedef struct ls_service_config {
     char web_hosts[512];
     char web_certificate[512];
     char web_key[512];
+    uint32_t web_broadcast_s; /* so late matches are shown to everybody; 0: they are not */
     /* [limits]: of one address (/32, /56), of clients without a token; 0: none. */
     uint32_t address_connections; /* of all workers, as the two below */
     uint32_t address_joins;       /* see join_limits.h */

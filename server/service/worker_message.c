@@ -229,6 +229,7 @@ static const ls_json_field fields[] = {
     OF_WORKER(bundle_dir),
     OF_WORKER(bundle_mib_max),
     OF_WORKER(journal_dir),
+    OF_WORKER(has_broadcast),
     OF_WORKER(plugin_dir),
     OF_WORKER(files.folders),
     OF_WORKER(files.named),

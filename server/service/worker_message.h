@@ -96,6 +96,7 @@ typedef struct ls_worker_settings {
     const char *bundle_dir; /* NULL: no bundles are written */
     uint32_t bundle_mib_max;
     const char *journal_dir;      /* NULL: no journals */
+    bool has_broadcast;           /* which shows those of rooms that are not private */
     const char *plugin_dir;       /* NULL: built-in simulations alone */
     ls_room_files files;          /* that parameters of rooms may name */
     uint32_t address_connections; /* as service_config.h has them */

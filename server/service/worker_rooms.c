@@ -379,6 +379,7 @@ static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text
                                .is_for_invited = !is_public(room),
                                .held = held,
                                .journal_dir = all->config.settings->journal_dir,
+                               .is_public = all->config.settings->has_broadcast && is_public(room),
                                .resume = resume,
                                .resume_path = room->journal,
                                .owner = room};

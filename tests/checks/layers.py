@@ -66,8 +66,11 @@ MAY_USE = {
     | {"common/base", "common/system", "common/runtime", "common/program", "server/control"},
     "server/relay": MEETING
     | {"common/base", "common/system", "common/runtime", "common/program", "server/directory"},
+    "server/broadcast": FILES
+    | {"common/system", "common/runtime", "common/program", "server/control"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
-    | {"protocol/door", "protocol/sealed", "server/service", "server/control"},
+    | {"protocol/door", "protocol/sealed", "server/service", "server/control"}
+    | {"server/broadcast"},
     "server/program": AROUND
     | HOST
     | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}

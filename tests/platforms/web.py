@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 
 from stages import ROOT, Failed, Skipped, build, run
 
@@ -22,6 +24,7 @@ PLAYERS, TICKS = 4, 10000
 PAGE_BYTES_MAX = 200000  # with brotli
 MATCH_TICKS, MATCH_SECONDS_MAX = 900, 120
 RECORD_TICKS = 300
+BROADCAST_TICKS = 1200
 PROGRAMS = ROOT / "build/release/bin"
 NEEDS = {"node": "nodejs", "npm": "npm", "wasm-ld": "lld", "llvm-ar": "llvm", "clang": "clang"}
 
@@ -201,6 +204,28 @@ def open_records():
     return f"{whole['hashes']} state hashes as recorded; {torn['why']}"
 
 
+def watch_broadcast():
+    """A page follows a match that others play, late, and compares every state to its end."""
+    need_chromium()
+    build("release", "lockstep-server", "lockstep-client")
+    with tempfile.TemporaryDirectory() as folder, Programs() as programs:
+        server, link = programs.serve("--sim", "arena", "--ticks", BROADCAST_TICKS, "--journal",
+                                      folder, "--bundle-dir", folder, "--broadcast", 1)
+        for number in (1, 2):
+            programs.join(link, "--bot", number)
+        root = link.partition("/play")[0]
+        while not json.load(urllib.request.urlopen(root + "/broadcast"))["matches"]:
+            time.sleep(0.2)
+        found = json.loads(run(["node", "tests/web/chromium.mjs", "broadcast",
+                                f"{root}/play?broadcast"]))
+        server.terminate()
+        final = re.search(r"final hash ([0-9a-f]{16})", server.communicate()[0])
+    if not final or (found["status"], found["hash"], found["last"]) != (
+            "OK", final[1], str(BROADCAST_TICKS)):
+        raise Failed(f"{found}\n{final}")
+    return f"{found['hashes']} state hashes as the server had them"
+
+
 def play(report):
     report.stage("libraries", build_libraries)
     report.stage("modules", build_modules, needs=["libraries"])
@@ -211,3 +236,4 @@ def play(report):
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
     report.stage("a listed game in a page", play_listed, needs=["modules"])
     report.stage("records in a page", open_records, needs=["modules"])
+    report.stage("a broadcast in a page", watch_broadcast, needs=["modules"])

@@ -166,6 +166,9 @@ void journal_sample_make(journal_sample *sample, const journal_sample_config *co
                                                 &sample->writer);
     LS_ASSERT(status == LS_OK);
     append_header(sample);
+    if (config->is_public) {
+        append_event(sample, LS_JOURNAL_EVENT_PUBLIC, 0, "");
+    }
     append_event(sample, LS_JOURNAL_EVENT_SEATED, 0, "Ada");
     append_event(sample, LS_JOURNAL_EVENT_STARTED, 0, "");
     for (ls_tick tick = 0; tick < config->ticks;) {

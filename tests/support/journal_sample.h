@@ -14,6 +14,7 @@ typedef struct journal_sample_config {
     ls_tick gap_first; /* ticks that are left out, as when a disk is full */
     ls_tick gap_end;   /* gap_first: none */
     bool is_closed;
+    bool is_public; /* a broadcast may show it */
 } journal_sample_config;
 
 typedef struct journal_sample {

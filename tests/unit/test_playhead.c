@@ -29,6 +29,17 @@ Test(playhead, a_record_plays_in_real_time_and_stops_at_the_end)
     cr_expect(playhead.is_paused);
 }
 
+Test(playhead, at_the_end_of_a_record_that_grows_it_waits)
+{
+    playhead.is_growing = true;
+    ls_playhead_advance(&playhead, 100 * DT_NS);
+    cr_expect_eq(ls_playhead_tick(&playhead), 25);
+    cr_expect_not(playhead.is_paused);
+    ls_playhead_set_range(&playhead, 5, 30, 10);
+    ls_playhead_advance(&playhead, 2 * DT_NS);
+    cr_expect_eq(ls_playhead_tick(&playhead), 27);
+}
+
 Test(playhead, from_the_end_it_starts_over)
 {
     ls_playhead_advance(&playhead, 100 * DT_NS);

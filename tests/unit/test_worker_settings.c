@@ -23,6 +23,7 @@ static const ls_worker_settings closed = {
     .page = "http://localhost/play",
     .bundle_mib_max = 7,
     .journal_dir = "journals",
+    .has_broadcast = true,
     .files = {.folders = "/srv/a\n/srv/b\n", .named = "map=/m\n", .code = ""},
     .door = "00ff",
 };
@@ -56,6 +57,7 @@ Test(worker_settings, worker_has_them_as_the_supervisor_has_them)
     cr_expect_null(read.bundle_dir);
     cr_expect_eq(read.bundle_mib_max, 7);
     cr_expect_str_eq(read.journal_dir, "journals");
+    cr_expect(read.has_broadcast);
     cr_expect_null(read.plugin_dir);
     cr_expect_str_eq(read.files.folders, closed.files.folders);
     cr_expect_str_eq(read.files.named, closed.files.named);

@@ -7,6 +7,8 @@
 //                                                        link and plays: the row's words and the last report, as JSON
 //        node chromium.mjs record URL FILE [PICTURE]     opens a recorded match: its report once it is checked, as
 //                                                        JSON, or the words about it
+//        node chromium.mjs broadcast URL [PICTURE]       watches a broadcast to its end: its report then, as JSON,
+//                                                        with whether it was live
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -96,6 +98,15 @@ async function record(browser, url, file, picture) {
   console.log(JSON.stringify(report));
 }
 
+async function broadcast(browser, url, picture) {
+  const page = await browser.open(url, DESK);
+  const words = await page.until(`${REPORT}.growing === "1" &&
+    document.getElementById("verdict").textContent.match(/^Live.*/)?.[0]`, 60);
+  if (picture) await page.picture(picture);
+  const report = await page.until(`${REPORT}.growing === "0" && ${REPORT}.checking === "0" && ${REPORT}`, 300);
+  console.log(JSON.stringify({ ...report, words }));
+}
+
 async function start() {
   for (const program of PROGRAMS) {
     try {
@@ -110,7 +121,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  await { steps, match, list, record }[command](browser, ...words);
+  await { steps, match, list, record, broadcast }[command](browser, ...words);
 } finally {
   await browser.stop();
 }

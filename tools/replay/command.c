@@ -75,7 +75,10 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
     }
     ls_json_text(run.json, "program", "lockstep-replay");
     ls_json_text(run.json, "command", config->command->name);
-    status = replay_open(&run, 0, config->command->trust, &playback, &why);
+    status = replay_broadcast_is(config->paths[0])
+                 ? replay_broadcast_open(config->paths[0], config->command->work == replay_verify,
+                                         &playback, &run.broadcast, &why)
+                 : replay_open(&run, 0, config->command->trust, &playback, &why);
     LS_THEN(status, config->command->work(&run, &why));
     ls_console_clear(console);
     if (status != LS_OK && status != LS_DESYNCED) {
@@ -88,6 +91,7 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
         code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
     replay_playback_close(&playback);
+    replay_broadcast_close(run.broadcast);
     ls_json_destroy(run.json);
     return code;
 }
@@ -186,6 +190,9 @@ typedef struct verifying {
     uint64_t begun_ns;
     uint64_t drawn_ns;
     replay_verification work;
+    ls_event_loop *loop; /* of a broadcast that is followed */
+    ls_status status;
+    ls_text *why;
 } verifying;
 
 static double speed_of(const verifying *work)
@@ -236,6 +243,7 @@ static void report_difference(const verifying *work)
 static void report(const verifying *work)
 {
     double speed = speed_of(work);
+    ls_sim_instance *instance = work->run->playback->instance;
     replay_say(work->run,
                "%" PRIu64 " ticks simulated, %" PRIu64 " state hashes compared, %.0f x real time",
                work->work.ticks, work->work.state_hashes, speed);
@@ -244,6 +252,47 @@ static void report(const verifying *work)
     ls_json_number(work->run->json, "state_hashes", (double)work->work.state_hashes);
     ls_json_number(work->run->json, "chains", (double)work->work.chains);
     ls_json_number(work->run->json, "speed", speed);
+    ls_json_number(work->run->json, "final_tick", ls_sim_instance_tick(instance));
+    ls_json_hash(work->run->json, "final_hash", ls_sim_instance_hash(instance));
+}
+
+/* All that is there. */
+static ls_status go_on(verifying *work, ls_text *why)
+{
+    ls_status status = LS_OK;
+    while (status == LS_OK && !work->work.is_done) {
+        status = replay_verification_go_on(&work->work, LOOK_TICKS, why);
+        draw_bar(work);
+    }
+    return status;
+}
+
+static void on_more(void *user, uint64_t now_ns)
+{
+    verifying *work = user;
+    (void)now_ns;
+    replay_verification_read_on(&work->work);
+    work->status = go_on(work, work->why);
+    if (work->status != LS_OK || replay_broadcast_is_over(work->run->broadcast)) {
+        ls_event_loop_stop(work->loop);
+    }
+}
+
+/* A match that goes on, until it is over. */
+static ls_status follow(verifying *work, ls_text *why)
+{
+    replay_broadcast *broadcast = work->run->broadcast;
+    work->why = why;
+    ls_status status = ls_event_loop_create(ls_allocator_heap(), &work->loop);
+    LS_THEN(status, replay_broadcast_follow(broadcast, work->loop, &work->run->console->log,
+                                            (ls_loop_handler){on_more, work}));
+    if (status == LS_OK) {
+        ls_event_loop_run(work->loop);
+        status = work->status;
+    }
+    replay_broadcast_leave(broadcast);
+    ls_event_loop_destroy(work->loop);
+    return status == LS_OK ? replay_broadcast_status(broadcast, why) : status;
 }
 
 ls_status replay_verify(replay_run *run, ls_text *why)
@@ -256,9 +305,9 @@ ls_status replay_verify(replay_run *run, ls_text *why)
     }
     work.begun_ns = ls_clock_now_ns(&work.clock);
     status = replay_verification_begin(run->playback, &run->console->log, &work.work, why);
-    while (status == LS_OK && !work.work.is_done) {
-        status = replay_verification_go_on(&work.work, LOOK_TICKS, why);
-        draw_bar(&work);
+    LS_THEN(status, go_on(&work, why));
+    if (status == LS_OK && run->broadcast && !replay_broadcast_is_over(run->broadcast)) {
+        status = follow(&work, why);
     }
     ls_console_clear(run->console);
     if (status == LS_DESYNCED) {

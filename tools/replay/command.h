@@ -8,13 +8,13 @@
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/tools/replay/playback.h"
+#include "lockstep/tools/replay/broadcast_reader.h"
 
 struct replay_command;
 
 typedef struct replay_config {
     const struct replay_command *command;
-    const char *paths[2];    /* of journals; diff has two */
+    const char *paths[2];    /* of journals; diff has two; of view and verify: or a broadcast */
     ls_sim_files files;      /* of file parameters */
     const char *simulation;  /* NULL: the built-in that the journal names */
     const char *output;      /* of export and cut; "-": standard output */
@@ -31,6 +31,7 @@ typedef struct replay_run {
     const replay_config *config;
     ls_console *console;
     replay_playback *playback;
+    replay_broadcast *broadcast; /* that it reads; NULL: a file */
     ls_json *json;
 } replay_run;
 

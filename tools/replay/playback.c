@@ -17,6 +17,25 @@ ls_status replay_playback_read(const uint8_t *bytes, size_t size, ls_journal_tru
     return status;
 }
 
+ls_status replay_playback_read_on(replay_playback *playback, const uint8_t *bytes, size_t size,
+                                  ls_text *why)
+{
+    ls_journal *grown = NULL;
+    ls_status status = ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(),
+                                       &grown, &playback->loss);
+    if (status != LS_OK) {
+        *why = playback->loss;
+        return status;
+    }
+    ls_journal_close(playback->journal);
+    playback->journal = grown;
+    playback->has_next = false;
+    if (playback->instance) {
+        ls_journal_seek(grown, ls_sim_instance_tick(playback->instance));
+    }
+    return LS_OK;
+}
+
 /* ---- the simulation ---- */
 
 static void stand_at_start(replay_playback *playback)

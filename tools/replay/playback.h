@@ -42,6 +42,11 @@ ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_
 ls_status replay_playback_read(const uint8_t *bytes, size_t size, ls_journal_trust trust,
                                replay_playback *out, ls_text *why);
 
+/* The journal has grown: `bytes` begin with those that were read, and stay borrowed in their place.
+ * The match stands where it stood. The errors of replay_playback_read. */
+ls_status replay_playback_read_on(replay_playback *playback, const uint8_t *bytes, size_t size,
+                                  ls_text *why);
+
 /* Also after a failure, and of zeroes. */
 void replay_playback_close(replay_playback *playback);
 

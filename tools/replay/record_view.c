@@ -10,14 +10,13 @@
 struct replay_record_view {
     const ls_allocator *allocator;
     replay_record_view_config config;
-    ls_tick first_tick;
-    ls_tick last_tick;
     uint8_t *previous; /* the state before the one that it stands at; NULL: there are no copies */
     ls_tick previous_tick;
     bool has_previous;
     ls_tick wanted;         /* where go_to sent it */
     const ls_view_ear *ear; /* of this go_to; NULL: it is silent */
     bool is_done;           /* it is there, or cannot get there */
+    bool is_growing;        /* the journal is not over yet */
     bool has_hash;          /* of the state that it stands at */
     uint64_t state_hash;
     uint64_t differences;
@@ -29,6 +28,11 @@ struct replay_record_view {
 static ls_sim_instance *instance_of(const replay_record_view *record)
 {
     return record->config.playback->instance;
+}
+
+static const ls_journal_info *info_of(const replay_record_view *record)
+{
+    return ls_journal_info_of(record->config.playback->journal);
 }
 
 static bool is_behind(const replay_record_view *record, uint64_t deadline_ns)
@@ -67,7 +71,7 @@ static ls_status step(replay_record_view *record)
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
 static ls_status approach(replay_record_view *record)
 {
-    bool blends = record->previous && record->wanted > record->first_tick;
+    bool blends = record->previous && record->wanted > info_of(record)->first_tick;
     ls_tick target = blends ? record->wanted - 1 : record->wanted;
     ls_status status = replay_playback_approach(record->config.playback, target, &record->problem);
     /* A cut begins with a snapshot: nothing leads there. */
@@ -79,7 +83,7 @@ static ls_status approach(replay_record_view *record)
 static bool is_near(const replay_record_view *record)
 {
     ls_tick here = ls_sim_instance_tick(instance_of(record));
-    return here >= record->first_tick && here < record->wanted &&
+    return here >= info_of(record)->first_tick && here < record->wanted &&
            record->wanted - here <= NEAR_TICKS;
 }
 
@@ -170,14 +174,15 @@ static void fill_hud(void *user, ls_hud_model *hud)
     uint32_t rate_hz = header->config.tick_rate_hz;
     hud->tick = ls_sim_instance_tick(instance_of(record));
     hud->alpha = LS_FIXED_ONE;
-    hud->first_tick = record->first_tick;
-    hud->last_tick = record->last_tick;
+    hud->first_tick = info_of(record)->first_tick;
+    hud->last_tick = info_of(record)->end_tick;
     hud->tick_rate_hz = rate_hz;
     hud->is_on_its_way = !record->is_done;
+    hud->is_growing = record->is_growing;
     ls_hud_model_add(hud, "%s, %" PRIu32 " players, %" PRIu32 " Hz", header->simulation,
                      header->config.players, rate_hz);
     ls_hud_model_add(hud, "tick      %-8" PRIu32 " of %" PRIu32 ", minute %" PRIu32 ":%02" PRIu32,
-                     hud->tick, record->last_tick, hud->tick / rate_hz / 60,
+                     hud->tick, info_of(record)->end_tick, hud->tick / rate_hz / 60,
                      hud->tick / rate_hz % 60);
     add_hash(record, hud);
     hud->seat_count = header->config.players;
@@ -222,11 +227,8 @@ ls_status replay_record_view_create(const replay_record_view_config *config,
         ls_release(allocator, record);
         return LS_NO_MEMORY;
     }
-    const ls_journal_info *info = ls_journal_info_of(config->playback->journal);
     record->allocator = allocator;
     record->config = *config;
-    record->first_tick = info->first_tick;
-    record->last_tick = info->end_tick;
     record->previous = previous;
     *out = record;
     return LS_OK;
@@ -243,6 +245,11 @@ void replay_record_view_destroy(replay_record_view *record)
 ls_view_source replay_record_view_source(replay_record_view *record)
 {
     return (ls_view_source){.user = record, .fill_hud = fill_hud, .draw = draw, .go_to = go_to};
+}
+
+void replay_record_view_set_growing(replay_record_view *record, bool is_growing)
+{
+    record->is_growing = is_growing;
 }
 
 uint64_t replay_record_view_differences(const replay_record_view *record)

@@ -25,6 +25,9 @@ void replay_record_view_destroy(replay_record_view *record);
 /* Borrowed from the record view. */
 ls_view_source replay_record_view_source(replay_record_view *record);
 
+/* Whether more of the journal is to come: then playing waits for it at the end. */
+void replay_record_view_set_growing(replay_record_view *record, bool is_growing);
+
 /* States that were shown and are not those that were recorded. */
 uint64_t replay_record_view_differences(const replay_record_view *record);
 

@@ -94,6 +94,11 @@ ls_status replay_verification_go_on(replay_verification *work, uint32_t ticks, l
     return LS_OK;
 }
 
+void replay_verification_read_on(replay_verification *work)
+{
+    work->is_done = false;
+}
+
 ls_status replay_verification_judge(const replay_verification *work, ls_text *why)
 {
     const ls_journal_info *info = ls_journal_info_of(work->playback->journal);

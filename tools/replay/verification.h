@@ -31,6 +31,9 @@ ls_status replay_verification_begin(replay_playback *playback, const ls_log *log
  * are not those that were recorded. */
 ls_status replay_verification_go_on(replay_verification *work, uint32_t ticks, ls_text *why);
 
+/* The journal has grown, and there may be more to do. */
+void replay_verification_read_on(replay_verification *work);
+
 /* Everything that could be compared was right; MALFORMED, and what is missing, when it was not
  * everything. */
 ls_status replay_verification_judge(const replay_verification *work, ls_text *why);

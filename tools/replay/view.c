@@ -12,7 +12,9 @@
 typedef struct viewing {
     ls_screen *screen;
     ls_event_loop *loop;
-    ls_loop_source *alarm; /* for the next frame */
+    ls_loop_source *alarm;       /* for the next frame */
+    replay_broadcast *broadcast; /* NULL: a file */
+    replay_record_view *record;
 } viewing;
 
 static void on_frame(void *user, uint64_t now_ns)
@@ -37,20 +39,37 @@ static void on_stop(void *user, uint64_t now_ns)
     ls_event_loop_stop(work->loop);
 }
 
+/* The record has more ticks, which it finds in its journal. */
+static void on_more(void *user, uint64_t now_ns)
+{
+    const viewing *work = user;
+    (void)now_ns;
+    replay_record_view_set_growing(work->record, !replay_broadcast_is_over(work->broadcast));
+}
+
+static ls_status follow(viewing *work, const ls_log *log)
+{
+    bool is_growing = work->broadcast && !replay_broadcast_is_over(work->broadcast);
+    replay_record_view_set_growing(work->record, is_growing);
+    return is_growing ? replay_broadcast_follow(work->broadcast, work->loop, log,
+                                                (ls_loop_handler){on_more, work})
+                      : LS_OK;
+}
+
 /* Until the person leaves. */
-static ls_status show(viewing *work)
+static ls_status show(viewing *work, const ls_log *log)
 {
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &work->loop);
-    if (status == LS_OK) {
-        status = ls_event_loop_add_stop_signals(work->loop, (ls_loop_handler){on_stop, work});
-    }
-    if (status == LS_OK) {
-        status =
-            ls_event_loop_add_alarm(work->loop, (ls_loop_handler){on_frame, work}, &work->alarm);
-    }
+    LS_THEN(status, ls_event_loop_add_stop_signals(work->loop, (ls_loop_handler){on_stop, work}));
+    LS_THEN(status,
+            ls_event_loop_add_alarm(work->loop, (ls_loop_handler){on_frame, work}, &work->alarm));
+    LS_THEN(status, follow(work, log));
     if (status == LS_OK) {
         ls_loop_alarm_set(work->alarm, 0);
         ls_event_loop_run(work->loop);
+    }
+    if (work->broadcast) {
+        replay_broadcast_leave(work->broadcast);
     }
     ls_event_loop_destroy(work->loop);
     return status;
@@ -66,7 +85,7 @@ static ls_status check_ticks(const replay_run *run, ls_text *why)
         ls_tick tick = config->screen.screenshots[i].tick;
         latest = LS_MAX(tick, latest);
     }
-    if (latest > info->end_tick) {
+    if (latest > info->end_tick && !run->broadcast) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "tick %" PRIu32 " is behind the journal's last one, %" PRIu32, latest,
                        info->end_tick);
@@ -76,7 +95,7 @@ static ls_status check_ticks(const replay_run *run, ls_text *why)
 
 static ls_status show_record(replay_run *run, replay_record_view *record, ls_text *why)
 {
-    viewing work = {0};
+    viewing work = {.broadcast = run->broadcast, .record = record};
     ls_view_source source = replay_record_view_source(record);
     ls_status status = ls_screen_open(&run->config->screen, &source, &run->console->log,
                                       ls_allocator_heap(), &work.screen, why);
@@ -88,7 +107,7 @@ static ls_status show_record(replay_run *run, replay_record_view *record, ls_tex
     }
     ls_view *view = ls_screen_view(work.screen);
     ls_view_start_at(view, run->config->from, run->config->speed);
-    status = show(&work);
+    status = show(&work, &run->console->log);
     ls_json_number(run->json, "tick", ls_view_hud(view)->tick);
     ls_json_number(run->json, "differences", (double)replay_record_view_differences(record));
     ls_screen_close(work.screen);

@@ -26,6 +26,7 @@ enum {
 typedef struct web_record {
     uint8_t *bytes;
     uint32_t size;
+    uint8_t *older; /* a journal before it grew; NULL: none */
     ls_log log;
     replay_playback shown;
     replay_playback checked;
@@ -33,6 +34,7 @@ typedef struct web_record {
     ls_status verdict;
     ls_text why; /* of the verdict */
     bool is_checking;
+    bool is_growing; /* the match goes on, and its journal with it */
     replay_record_view *view;
     ls_screen *screen;
 } web_record;
@@ -41,9 +43,21 @@ static web_record here;
 
 uint8_t *replay_web_room(uint32_t bytes)
 {
-    here.bytes = here.bytes ? NULL : ls_allocate(ls_allocator_heap(), bytes);
-    here.size = here.bytes ? bytes : 0;
-    return here.bytes;
+    uint8_t *grown = bytes <= UINT32_MAX - here.size
+                         ? ls_allocate(ls_allocator_heap(), here.size + bytes)
+                         : NULL;
+    if (!grown) {
+        return NULL;
+    }
+    memcpy(grown, here.bytes ? (const void *)here.bytes : "", here.size);
+    if (here.older) {
+        ls_release(ls_allocator_heap(), here.bytes);
+    } else {
+        here.older = here.bytes; /* which the playbacks have until they are told */
+    }
+    here.bytes = grown;
+    here.size += bytes;
+    return grown + here.size - bytes;
 }
 
 static void write_line(void *user, ls_log_level level, const char *line)
@@ -99,6 +113,23 @@ static ls_status open_journal(ls_text *why)
     return status;
 }
 
+int32_t replay_web_read_on(uint32_t is_over)
+{
+    ls_text why = {{0}};
+    ls_status status = replay_playback_read_on(&here.checked, here.bytes, here.size, &why);
+    LS_THEN(status, replay_playback_read_on(&here.shown, here.bytes, here.size, &why));
+    if (status == LS_OK) {
+        ls_release(ls_allocator_heap(), here.older);
+        here.older = NULL;
+        replay_verification_read_on(&here.check);
+        here.is_checking = here.verdict == LS_OK;
+    }
+    here.is_growing = status == LS_OK && is_over == 0;
+    replay_record_view_set_growing(here.view, here.is_growing);
+    ls_web_put_text(why.bytes);
+    return status;
+}
+
 uint32_t replay_web_check(void)
 {
     const ls_clock clock = ls_clock_system();
@@ -106,7 +137,7 @@ uint32_t replay_web_check(void)
     while (here.is_checking && ls_clock_now_ns(&clock) < end_ns) {
         here.verdict = replay_verification_go_on(&here.check, CHECK_TICKS, &here.why);
         here.is_checking = here.verdict == LS_OK && !here.check.is_done;
-        if (here.verdict == LS_OK && here.check.is_done) {
+        if (here.verdict == LS_OK && here.check.is_done && !here.is_growing) {
             here.verdict = replay_verification_judge(&here.check, &here.why);
         }
     }
@@ -227,6 +258,7 @@ uint32_t replay_web_report(void)
     ls_web_add_number(&out, "first", info->first_tick);
     ls_web_add_number(&out, "last", info->end_tick);
     ls_web_add_number(&out, "checking", here.is_checking);
+    ls_web_add_number(&out, "growing", here.is_growing);
     ls_web_add_number(&out, "checked", ls_sim_instance_tick(here.checked.instance));
     ls_text_add(&out, "hashes %" PRIu64 "\n", here.check.state_hashes);
     ls_text_add(&out, "hash %016" PRIx64 "\n", ls_sim_instance_hash(here.checked.instance));
