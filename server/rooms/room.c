@@ -40,7 +40,7 @@ struct ls_room {
     char title[TITLE_BYTES_MAX];
     char label[TITLE_BYTES_MAX];
     room_seat *seats;
-    slot_desyncs *desyncs;          /* of each slot, and behind them of a spectator */
+    slot_desyncs *desyncs;          /* NULL: there was none; else of each slot, then a spectator */
     ls_log_budget *slot_lines;      /* that each slot causes */
     ls_room_journal *journal;       /* NULL: none is written */
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
@@ -251,6 +251,16 @@ ls_transport_traffic ls_room_traffic(const ls_room *room, uint32_t slot)
 
 /* ---- desyncs ---- */
 
+/* NULL: memory is out. */
+static slot_desyncs *desyncs_of(ls_room *room, uint32_t slot)
+{
+    if (!room->desyncs) {
+        room->desyncs =
+            ls_allocate_array(ls_allocator_heap(), room->players + 1, sizeof *room->desyncs);
+    }
+    return room->desyncs ? &room->desyncs[slot] : NULL;
+}
+
 /* A desync was noticed; then it was looked into, and its bundle was written, or not. */
 static void notice_desync(slot_desyncs *desyncs, const ls_match_event *event)
 {
@@ -312,7 +322,7 @@ static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_fi
 /* The report has told where the bundle is to be. */
 void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
 {
-    if (room->serial != file->room) {
+    if (room->serial != file->room || !room->desyncs) {
         return;
     }
     const ls_log *log = &room->ground->console->log;
@@ -330,10 +340,9 @@ void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
     ls_room_end_lines(room);
 }
 
-static void write_bundle(const ls_room *room, uint32_t slot)
+static void write_bundle(const ls_room *room, uint32_t slot, slot_desyncs *desyncs)
 {
     const ls_log *log = &room->ground->console->log;
-    slot_desyncs *desyncs = &room->desyncs[slot];
     desyncs->bundle[0] = '\0';
     if (!room->ground->files) {
         return;
@@ -362,12 +371,15 @@ static void write_bundle(const ls_room *room, uint32_t slot)
 /* Keeps what the summary tells of a desync, and has its bundle written. */
 static void keep_desync(ls_room *room, const ls_match_event *event)
 {
-    if (event->kind == LS_MATCH_DESYNC) {
-        room->has_desync = true;
-        notice_desync(&room->desyncs[event->slot], event);
-    } else if (event->kind == LS_MATCH_DESYNC_CAUSE) {
-        write_bundle(room, event->slot);
-        keep_cause(&room->desyncs[event->slot], ls_match_desync_of(room->match, event->slot));
+    bool is_found = event->kind == LS_MATCH_DESYNC;
+    bool is_explained = event->kind == LS_MATCH_DESYNC_CAUSE;
+    room->has_desync = room->has_desync || is_found;
+    slot_desyncs *desyncs = is_found || is_explained ? desyncs_of(room, event->slot) : NULL;
+    if (desyncs && is_found) {
+        notice_desync(desyncs, event);
+    } else if (desyncs) {
+        write_bundle(room, event->slot, desyncs);
+        keep_cause(desyncs, ls_match_desync_of(room->match, event->slot));
     }
 }
 
@@ -383,8 +395,9 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
         event->kind != LS_MATCH_STALLED ||
         ls_wait_notes_add(&room->waits, event->slots, event->tick, event->waited_ms, now_ns);
     keep_desync(room, event);
-    const char *bundle =
-        event->kind == LS_MATCH_DESYNC_CAUSE ? room->desyncs[event->slot].bundle : "";
+    const char *bundle = event->kind == LS_MATCH_DESYNC_CAUSE && room->desyncs
+                             ? room->desyncs[event->slot].bundle
+                             : "";
     const room_lines about = {
         .match = room->match, .log = log, .bundle = bundle[0] != '\0' ? bundle : NULL};
     if (is_said) {
@@ -486,7 +499,7 @@ void ls_room_summarize(ls_room *room, ls_summary *summary)
     if (room->journal) {
         ls_room_journal_summarize(room->journal, &summary->journal);
     }
-    for (uint32_t i = 0; i < summary->desync_count; i++) {
+    for (uint32_t i = 0; room->desyncs && i < summary->desync_count; i++) {
         summarize_desyncs(&room->desyncs[summary->desyncs[i].slot],
                           ls_match_config_of(room->match)->simulation, &summary->desyncs[i],
                           &summary->firsts[i]);
@@ -526,9 +539,8 @@ static ls_status create_parts(ls_room *room, const ls_room_opening *opening, ls_
 {
     const ls_allocator *heap = ls_allocator_heap();
     room->seats = ls_allocate_array(heap, room->players, sizeof *room->seats);
-    room->desyncs = ls_allocate_array(heap, room->players + 1, sizeof *room->desyncs);
     room->slot_lines = ls_allocate_array(heap, room->players + 1, sizeof *room->slot_lines);
-    bool are_there = room->seats && room->desyncs && room->slot_lines;
+    bool are_there = room->seats && room->slot_lines;
     return are_there ? begin_journal(room, opening, why) : LS_NO_MEMORY;
 }
 

@@ -287,7 +287,8 @@ struct ls_rerun_process {
     ls_event_loop *loop; /* NULL: not attached */
     uint32_t tickets;    /* given out so far */
     uint32_t running;
-    rerun_run runs[RUNS_MAX];
+    uint32_t run_count; /* RUNS_MAX from the first run on */
+    rerun_run *runs;    /* NULL before: many matches never have one */
 };
 
 /* ---- what came out ---- */
@@ -388,7 +389,7 @@ static void close_input_file(rerun_run *run)
 
 static rerun_run *find_run(ls_rerun_process *process, uint32_t ticket)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         if (process->runs[i].ticket == ticket) {
             return &process->runs[i];
         }
@@ -505,7 +506,7 @@ static void on_done(void *user, uint64_t now_ns)
 static rerun_run *next_waiting(ls_rerun_process *process)
 {
     rerun_run *next = NULL;
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         rerun_run *run = &process->runs[i];
         bool is_waiting = run->ticket != 0 && !run->is_started;
         if (is_waiting && (!next || (int32_t)(run->ticket - next->ticket) < 0)) {
@@ -529,18 +530,30 @@ static void start_waiting(ls_rerun_process *process)
  * handler, which is why this happens here. */
 static rerun_run *find_free(ls_rerun_process *process)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         rerun_run *run = &process->runs[i];
         if (run->is_released && run->is_done) {
             free_run(run);
         }
     }
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         if (process->runs[i].ticket == 0) {
             return &process->runs[i];
         }
     }
     return NULL;
+}
+
+static ls_status make_runs(ls_rerun_process *process)
+{
+    if (!process->runs) {
+        process->runs = ls_allocate_array(process->allocator, RUNS_MAX, sizeof *process->runs);
+        process->run_count = process->runs ? RUNS_MAX : 0;
+        for (uint32_t i = 0; i < process->run_count; i++) {
+            process->runs[i].process = process;
+        }
+    }
+    return process->runs ? LS_OK : LS_NO_MEMORY;
 }
 
 static ls_status write_request(rerun_run *run, const ls_rerun_request *request)
@@ -611,11 +624,15 @@ static ls_status start(void *context, const ls_rerun_request *request, uint32_t 
     if (!process->loop) {
         return LS_IO;
     }
+    ls_status status = make_runs(process);
+    if (status != LS_OK) {
+        return status;
+    }
     rerun_run *run = find_free(process);
     if (!run) {
         return LS_FULL;
     }
-    ls_status status = prepare(run, request);
+    status = prepare(run, request);
     if (status != LS_OK) {
         free_run(run);
         return status;
@@ -679,9 +696,6 @@ ls_status ls_rerun_process_create(const ls_rerun_process_config *config,
         made->config.executable = LS_CHILD_THIS_PROGRAM;
     }
     made->host = (ls_rerun_host){made, start, poll, release};
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
-        made->runs[i].process = made;
-    }
     *out = made;
     return LS_OK;
 }
@@ -690,6 +704,7 @@ void ls_rerun_process_destroy(ls_rerun_process *process)
 {
     if (process) {
         LS_ASSERT(!process->loop);
+        ls_release(process->allocator, process->runs);
         ls_release(process->allocator, process);
     }
 }
@@ -704,10 +719,10 @@ void ls_rerun_process_detach(ls_rerun_process *process)
     if (!process || !process->loop) {
         return;
     }
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         atomic_store(&process->runs[i].is_stopped, true);
     }
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < process->run_count; i++) {
         if (process->runs[i].ticket != 0) {
             free_run(&process->runs[i]);
         }
