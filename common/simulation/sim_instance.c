@@ -90,15 +90,30 @@ static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_
     return true;
 }
 
-static void block_release(const ls_allocator *allocator, const aligned_block *block)
+static void block_release(const ls_allocator *allocator, aligned_block *block)
 {
     if (block->memory) {
         ALLOW(block->memory, block->memory_bytes);
     }
     ls_release(allocator, block->memory);
+    *block = (aligned_block){.memory = NULL};
 }
 
 /* ---- create ---- */
+
+static bool take_blocks(ls_sim_instance *instance)
+{
+    const ls_allocator *allocator = instance->allocator;
+    return block_allocate(allocator, instance->state_bytes, &instance->state) &&
+           (instance->scratch_bytes == 0 ||
+            block_allocate(allocator, instance->scratch_bytes, &instance->scratch));
+}
+
+static void release_blocks(ls_sim_instance *instance)
+{
+    block_release(instance->allocator, &instance->scratch);
+    block_release(instance->allocator, &instance->state);
+}
 
 static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
 {
@@ -113,9 +128,7 @@ static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
         simulation->scratch_bytes ? simulation->scratch_bytes(&instance->config) : 0;
     instance->state_bytes = state_bytes;
     instance->scratch_bytes = scratch_bytes;
-    if (!block_allocate(instance->allocator, state_bytes, &instance->state) ||
-        (scratch_bytes > 0 &&
-         !block_allocate(instance->allocator, scratch_bytes, &instance->scratch))) {
+    if (!take_blocks(instance)) {
         return ls_fail(LS_NO_MEMORY, why, "no memory for %zu bytes of state and %zu of scratch",
                        state_bytes, scratch_bytes);
     }
@@ -291,8 +304,7 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
     ls_release(instance->allocator, instance->written.chunks);
     ls_schema_destroy(instance->schema);
     ls_save_image_destroy(instance->image);
-    block_release(instance->allocator, &instance->scratch);
-    block_release(instance->allocator, &instance->state);
+    release_blocks(instance);
     ls_release(instance->allocator, instance);
 }
 
@@ -313,6 +325,33 @@ ls_status ls_sim_instance_restart(ls_sim_instance *instance)
     instance->tick = 0;
     memset(instance->state.bytes, 0, instance->state_bytes);
     return make_state_0(instance, NULL);
+}
+
+void ls_sim_instance_rest(ls_sim_instance *instance)
+{
+    LS_ASSERT(instance->tick == 0);
+    if (!instance->schema || instance->written.count > 0) {
+        return;
+    }
+    forget_hash(instance);
+    release_blocks(instance);
+    instance->is_initialised = false;
+}
+
+ls_status ls_sim_instance_wake(ls_sim_instance *instance)
+{
+    if (instance->state.memory) {
+        return LS_OK;
+    }
+    ls_status status = take_blocks(instance) ? make_state_0(instance, NULL) : LS_NO_MEMORY;
+    if (status == LS_OK && ls_sim_instance_hash(instance) != instance->digests.initial) {
+        status = LS_PLUGIN;
+    }
+    if (status != LS_OK) {
+        instance->is_initialised = false;
+        release_blocks(instance);
+    }
+    return status;
 }
 
 const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance)

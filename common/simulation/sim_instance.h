@@ -53,6 +53,14 @@ ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live st
  * follow. */
 ls_status ls_sim_instance_restart(ls_sim_instance *instance);
 
+/* Gives the memory of state 0 back until it is made again. Between the two only what create made of
+ * the state can be asked for: its size, schema and digests. No effect on an engine, which hashes by
+ * callback, nor once writes are trusted. */
+void ls_sim_instance_rest(ls_sim_instance *instance);
+/* NO_MEMORY, what init returns, or PLUGIN: init made another state than the first time. It still
+ * rests then. No effect when it does not rest. */
+ls_status ls_sim_instance_wake(ls_sim_instance *instance);
+
 /* Sets what the next steps are told of this machine. At first one worker and warnings. */
 void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 

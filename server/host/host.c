@@ -238,7 +238,7 @@ ls_status ls_host_open_match(ls_host *host, const ls_match_opening *opening, uin
     ls_status status = ls_match_table_open(host->table, &with_pool, number, why);
     if (status == LS_OK) {
         const ls_sim_instance *instance =
-            ls_match_instance(ls_match_table_match(host->table, *number));
+            ls_match_resting_instance(ls_match_table_match(host->table, *number));
         ls_pages_enlarge(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance));
         host->places_left -= match.sim.players;
         after_turn(host, ls_event_loop_now_ns(host->loop));

@@ -167,7 +167,7 @@ static void add_match(ls_relay_listing *listing, ls_match *match)
     uint32_t seats = ls_match_players(match);
     if (listing->simulation[0] == '\0') {
         const ls_simulation *simulation = ls_match_config_of(match)->simulation;
-        const ls_sim_digests digests = ls_sim_instance_digests(ls_match_instance(match));
+        const ls_sim_digests digests = ls_sim_instance_digests(ls_match_resting_instance(match));
         ls_name_copy(listing->simulation, sizeof listing->simulation, simulation->name);
         listing->simulation_version = simulation->version;
         listing->digest = ls_hash_pair(digests.schema, digests.content);

@@ -93,7 +93,7 @@ ls_recorder_config ls_recorder_config_default(void)
 static ls_journal_header header_of(const ls_recorder *recorder)
 {
     const ls_match_config *settings = ls_match_config_of(recorder->match);
-    const ls_sim_instance *instance = ls_match_instance(recorder->match);
+    const ls_sim_instance *instance = ls_match_resting_instance(recorder->match);
     const ls_recorder_config *config = &recorder->config;
     ls_journal_header header = {.match_number = config->match_number,
                                 .simulation_version = settings->simulation->version,
@@ -128,7 +128,7 @@ static size_t block_bytes(const ls_match_config *settings, uint32_t block_ms)
 /* A snapshot in memory: what a wrapped engine saves may take more later on. */
 static size_t state_room(const ls_recorder_config *config, ls_match *match)
 {
-    const ls_sim_instance *instance = ls_match_instance(match);
+    const ls_sim_instance *instance = ls_match_resting_instance(match);
     if (config->snapshot_ms == 0) {
         return 0;
     }

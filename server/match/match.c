@@ -17,16 +17,6 @@ enum {
 
 /* ---- life ---- */
 
-static ls_status create_links(ls_match *match)
-{
-    uint32_t players = match->config.sim.players;
-    match->links = ls_allocate_array(match->allocator, players, sizeof *match->links);
-    for (uint32_t slot = 0; match->links && slot < players; slot++) {
-        ls_player_link_init(&match->links[slot], slot, match->config.simulation->input_bytes_max);
-    }
-    return match->links ? LS_OK : LS_NO_MEMORY;
-}
-
 static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_text *why)
 {
     ls_status status =
@@ -42,9 +32,6 @@ static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_te
         match->own_ready = ls_ready_make(match->log->instance);
         match->config.investigation_timeout_ms =
             ls_investigation_time_ms(match->log->instance, match->config.investigation_timeout_ms);
-        status = create_links(match);
-    }
-    if (status == LS_OK) {
         status = ls_seat_table_create(match, &match->seats);
     }
     if (status == LS_OK) {
@@ -56,10 +43,12 @@ static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_te
     if (status == LS_OK) {
         status = ls_desync_service_create(match, &match->desync);
     }
-    if (status == LS_OK) {
-        status = ls_spectators_create(match, &match->spectators);
+    if (status == LS_OK && !ls_conduct_opens_late(match)) {
+        status = ls_conduct_open(match);
+    } else if (status == LS_OK && match->config.has_others) {
+        ls_sim_instance_rest(match->log->instance);
     }
-    return status == LS_OK && !ls_conduct_opens_late(match) ? ls_conduct_open(match) : status;
+    return status;
 }
 
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
@@ -99,7 +88,7 @@ void ls_match_destroy(ls_match *match)
     ls_join_service_destroy(match->joins);
     ls_tick_closer_destroy(match->closer);
     ls_seat_table_destroy(match->seats);
-    for (uint32_t slot = 0; match->links && slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_player_link_close(&match->links[slot]);
     }
     ls_release(match->allocator, match->incoming.cursor);
@@ -222,7 +211,7 @@ void ls_match_prefetch(const ls_match *match)
 {
     prefetch_context(match);
     ls_seat_table_prefetch(match->seats);
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_player_link_prefetch(&match->links[slot]);
     }
     ls_tick_closer_prefetch(match->closer);
@@ -367,7 +356,7 @@ ls_tick ls_match_tick(const ls_match *match)
 
 uint64_t ls_match_hash(ls_match *match)
 {
-    return ls_sim_instance_hash(match->log->instance);
+    return ls_tick_log_state_hash(match->log);
 }
 
 uint32_t ls_match_players(const ls_match *match)
@@ -385,6 +374,20 @@ void ls_match_secret_of(const ls_match *match, uint32_t slot, uint8_t out[LS_SEC
     ls_seat_table_secret(match->seats, slot, out);
 }
 
+static ls_match_slot report_link(const ls_player_link *link)
+{
+    const ls_player_figures *figures = &link->figures;
+    return (ls_match_slot){.inputs_on_time = figures->inputs_on_time,
+                           .inputs_late = figures->inputs_late,
+                           .inputs_substituted = figures->inputs_substituted,
+                           .packets_rejected = figures->packets_rejected,
+                           .ticks_behind = figures->ticks_behind,
+                           .slack_ns = figures->slack_ns,
+                           .rtt_ns = link->peer.downlink.rtt_ns,
+                           .lag = figures->lag.lag,
+                           .input_delay_ticks = figures->lag.input_delay_ticks};
+}
+
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 {
     LS_ASSERT(slot <= match->config.sim.players);
@@ -393,16 +396,7 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
         ls_desync_service_report(match->desync, slot, &spectator);
         return spectator;
     }
-    const ls_player_figures *figures = &match->links[slot].figures;
-    ls_match_slot report = {.inputs_on_time = figures->inputs_on_time,
-                            .inputs_late = figures->inputs_late,
-                            .inputs_substituted = figures->inputs_substituted,
-                            .packets_rejected = figures->packets_rejected,
-                            .ticks_behind = figures->ticks_behind,
-                            .slack_ns = figures->slack_ns,
-                            .rtt_ns = match->links[slot].peer.downlink.rtt_ns,
-                            .lag = figures->lag.lag,
-                            .input_delay_ticks = figures->lag.input_delay_ticks};
+    ls_match_slot report = match->links ? report_link(&match->links[slot]) : (ls_match_slot){0};
     ls_seat_table_report(match->seats, slot, &report);
     ls_desync_service_report(match->desync, slot, &report);
     return report;
@@ -411,7 +405,8 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot)
 {
     LS_ASSERT(slot < match->config.sim.players);
-    return ls_lag_meter_verdict(&match->links[slot].figures.lag.meter);
+    return match->links ? ls_lag_meter_verdict(&match->links[slot].figures.lag.meter)
+                        : (ls_lag){.cause = LS_LAG_FINE};
 }
 
 void ls_match_lag_text(const ls_match *match, const ls_lag *lag, ls_text *text)
@@ -448,6 +443,11 @@ bool ls_match_is_waiting(const ls_match *match)
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)
+{
+    return ls_sim_instance_wake(match->log->instance) == LS_OK ? match->log->instance : NULL;
+}
+
+const ls_sim_instance *ls_match_resting_instance(const ls_match *match)
 {
     return match->log->instance;
 }

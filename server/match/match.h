@@ -122,7 +122,9 @@ typedef struct ls_match_config {
      * given before. NULL: names are as they are asked for, and two may be the same. */
     ls_name_look (*clean_name)(char name[LS_PLAYER_NAME_BYTES_MAX], uint32_t number);
     /* Other matches are played here: a player who finds no seat, and asked for no match by its name
-     * or its pass, is refused with FULL and not MATCH_FULL, so that its client asks again. */
+     * or its pass, is refused with FULL and not MATCH_FULL, so that its client asks again. And
+     * until somebody comes the match gives back the memory of its first state, which is made again
+     * then: there may be thousands. */
     bool has_others;
 
     /* Keeps the newest states and inputs, so that the cause of a desync can be found:
@@ -387,7 +389,11 @@ void ls_match_lag_text(const ls_match *match, const ls_lag *lag, ls_text *text);
 uint32_t ls_match_seats_open(const ls_match *match);
 /* Whether it has not started, and others wait there for one more. */
 bool ls_match_is_awaited(const ls_match *match);
+/* NULL: it rests (below), and there is no memory or no state for it. */
 ls_sim_instance *ls_match_instance(ls_match *match);
+/* The same, for what it knows without a state: until the first client comes, or somebody calls
+ * ls_match_instance, that of a match which has others rests (see ls_sim_instance_rest). */
+const ls_sim_instance *ls_match_resting_instance(const ls_match *match);
 
 ls_match_spectating ls_match_spectating_of(const ls_match *match);
 

@@ -52,7 +52,7 @@ static void send_all(ls_match *match)
     match->sent.sent_ns = match->now_ns;
     match->sent.end = next;
     match->sent.again_ns = 0;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_peer_link *link = &match->links[slot].peer;
         link->packets = 0;
         if (!ls_seat_table_is_taken(match->seats, slot)) {
@@ -203,13 +203,45 @@ void ls_conduct_greet(const ls_match *match, ls_peer_id peer)
 
 /* ---- memory ---- */
 
-/* To take that of a large state takes as long as some ticks, which every match of a server would
- * have to wait for while they run. */
-bool ls_conduct_opens_late(const ls_match *match)
+enum {
+    LATE_STATE_BYTES_MAX = 1 << 20, /* its memory is taken within a millisecond */
+};
+
+static bool has_state_of(const ls_match *match, size_t bytes_max)
 {
     const ls_sim_instance *instance = match->log->instance;
     size_t bytes = ls_sim_instance_image_bytes(instance);
-    return LS_MAX(bytes, ls_sim_instance_save_bytes(instance)) <= LS_REPLAY_SMALL_STATE_BYTES;
+    return LS_MAX(bytes, ls_sim_instance_save_bytes(instance)) <= bytes_max;
+}
+
+bool ls_conduct_opens_late(const ls_match *match)
+{
+    return has_state_of(match, LATE_STATE_BYTES_MAX);
+}
+
+/* A tick of a running match would wait for the memory of an investigation of a larger state. */
+static bool investigates_late(const ls_match *match)
+{
+    return has_state_of(match, LS_REPLAY_SMALL_STATE_BYTES);
+}
+
+static ls_status open_links(ls_match *match)
+{
+    uint32_t players = match->config.sim.players;
+    ls_status status = LS_OK;
+    if (!match->links) {
+        match->links = ls_allocate_array(match->allocator, players, sizeof *match->links);
+        for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
+            ls_player_link_init(&match->links[slot], slot,
+                                match->config.simulation->input_bytes_max);
+        }
+        status = match->links ? LS_OK : LS_NO_MEMORY;
+    }
+    for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
+        ls_player_link *link = &match->links[slot];
+        status = link->received ? LS_OK : ls_player_link_open(link, match->allocator);
+    }
+    return status;
 }
 
 ls_status ls_conduct_open(ls_match *match)
@@ -222,11 +254,13 @@ ls_status ls_conduct_open(ls_match *match)
     if (!ls_tick_log_is_open(match->log)) {
         status = ls_tick_log_open(match->log, &match->config);
     }
-    for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
-        ls_player_link *link = &match->links[slot];
-        status = link->received ? LS_OK : ls_player_link_open(link, match->allocator);
+    if (status == LS_OK && !match->spectators) {
+        status = ls_spectators_create(match, &match->spectators);
     }
-    if (status == LS_OK && !ls_conduct_opens_late(match)) {
+    if (status == LS_OK) {
+        status = open_links(match);
+    }
+    if (status == LS_OK && !investigates_late(match)) {
         status = ls_desync_service_open(match->desync);
     }
     if (status == LS_OK) {
@@ -329,7 +363,7 @@ void ls_conduct_turn_away(ls_match *match, ls_peer_id peer, const char *why)
  * and so may those who come back; a newcomer would only come for it. */
 void ls_conduct_end(ls_match *match)
 {
-    match->final_hash = ls_sim_instance_hash(match->log->instance);
+    match->final_hash = ls_tick_log_state_hash(match->log);
     match->state = LS_MATCH_ENDING;
     match->ending_ns = match->now_ns;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -653,7 +687,7 @@ static void count_lag(ls_match *match, const ls_closing *closing)
     uint32_t interval = match->config.hash_interval_ticks;
     uint32_t waited_slot = ls_slot_set_next(closing->waited_slots, 0) % LS_PLAYERS_MAX;
     bool is_quiet = (closing->waited_ticks | closing->overdue_ticks) == 0;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_player_link *link = &match->links[slot];
         bool was_waited_for = ls_slot_set_has(&closing->waited_slots, slot);
         if (!ls_slot_set_has(&closing->slots, slot)) {
@@ -707,7 +741,7 @@ void ls_conduct_close_due(ls_match *match)
 
 static void drop_who_fell_behind(ls_match *match)
 {
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_player_link *link = &match->links[slot];
         if (!ls_seat_table_follows(match->seats, slot)) {
             continue;
@@ -829,7 +863,7 @@ static bool is_standing_still(const ls_match *match, uint32_t slot)
 
 static void drop_silent(ls_match *match)
 {
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         const ls_peer_link *link = &match->links[slot].peer;
         ls_slot_state state = match->seats->rows[slot].state;
         if (!ls_seat_table_is_taken(match->seats, slot) || state == LS_SEAT_FINISHED) {

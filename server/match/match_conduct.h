@@ -12,11 +12,13 @@
 
 /* ---- memory ---- */
 
-/* Whether a match takes the memory that ticks need when somebody first comes to it, or is restored:
- * one of a small state does. Until then it is a tenth of what it is later. */
+/* Whether a match takes the memory that its state and ticks need when somebody first comes to it,
+ * or is restored. The other matches of a server wait while that is done: a match of a large state
+ * takes it from the start. */
 bool ls_conduct_opens_late(const ls_match *match);
 
-/* Takes that memory, unless the match has it. NO_MEMORY: another try may follow. */
+/* Takes that memory, unless the match has it. NO_MEMORY, or what ls_sim_instance_wake says: another
+ * try may follow. */
 ls_status ls_conduct_open(ls_match *match);
 
 /* ---- leaving ---- */

@@ -49,7 +49,7 @@ struct ls_match {
 
     struct ls_outbox *outbox;
     struct ls_tick_log *log;
-    struct ls_player_link *links; /* one for each slot */
+    struct ls_player_link *links; /* one for each slot; NULL before the memory is taken */
     struct ls_seat_table *seats;
     struct ls_tick_closer *closer;
     ls_sent_ticks sent;
@@ -67,6 +67,12 @@ struct ls_match {
     ls_incoming incoming;
     ls_talk talk;
 };
+
+/* How many slots have a link: none before somebody comes (ls_conduct_open), then all. */
+static inline uint32_t ls_match_links(const ls_match *match)
+{
+    return match->links ? match->config.sim.players : 0;
+}
 
 /* Neither the server nor a client is ever silent for longer. */
 static inline uint64_t ls_match_silence_max_ns(const ls_match *match)

@@ -369,8 +369,12 @@ static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const 
     if (status != LS_OK) {
         return status;
     }
-    if (ls_conduct_open(match) != LS_OK) {
-        return ls_fail(LS_NO_MEMORY, why, "the server has no memory left for this match");
+    status = ls_conduct_open(match);
+    if (status == LS_NO_MEMORY) {
+        return ls_fail(status, why, "the server has no memory left for this match");
+    }
+    if (status != LS_OK) {
+        return ls_fail(status, why, "the simulation does not make its first state a second time");
     }
     if (pass->name[0] != '\0') {
         memcpy(hello->name, pass->name, sizeof hello->name);

@@ -126,12 +126,6 @@ static ls_status states_init(spectator_states *states, const ls_match *match, ui
     return status;
 }
 
-static void states_deinit(spectator_states *states, const ls_allocator *allocator)
-{
-    ls_handover_deinit(&states->handover);
-    ls_aged_state_deinit(&states->aged, allocator);
-}
-
 /* ---- the spectators of a match ---- */
 
 enum {
@@ -966,17 +960,22 @@ ls_status ls_spectators_create(const ls_match *match, ls_spectators **out)
     spectators->match = match;
     spectators->turn_ns = UINT64_MAX;
     spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
-    *out = spectators;
     ls_status status = ls_spectator_table_init(&spectators->table, config->spectators_max,
                                                config->spectator_pool, match->allocator);
-    return status == LS_OK ? states_init(&spectators->states, match, blobs) : status;
+    LS_THEN(status, states_init(&spectators->states, match, blobs));
+    *out = status == LS_OK ? spectators : NULL;
+    if (status != LS_OK) {
+        ls_spectators_destroy(spectators);
+    }
+    return status;
 }
 
 void ls_spectators_destroy(ls_spectators *spectators)
 {
     if (spectators) {
         const ls_allocator *allocator = spectators->match->allocator;
-        states_deinit(&spectators->states, allocator);
+        ls_handover_deinit(&spectators->states.handover);
+        ls_aged_state_deinit(&spectators->states.aged, allocator);
         ls_spectator_table_deinit(&spectators->table, allocator);
         ls_release(allocator, spectators);
     }

@@ -8,8 +8,7 @@
 
 typedef struct ls_spectators ls_spectators;
 
-/* *out stays NULL when the match has no room for spectators. NO_MEMORY: what there is by then is
- * destroyed with the match. */
+/* *out stays NULL when the match has no room for spectators. NO_MEMORY. */
 ls_status ls_spectators_create(const ls_match *match, ls_spectators **out);
 void ls_spectators_destroy(ls_spectators *spectators);
 

@@ -87,7 +87,8 @@ static void close_rings(ls_tick_log *log)
 ls_status ls_tick_log_open(ls_tick_log *log, const ls_match_config *config)
 {
     LS_ASSERT(!ls_tick_log_is_open(log) && log->next == 0);
-    ls_status status = create_rings(log, config);
+    ls_status status = ls_sim_instance_wake(log->instance);
+    LS_THEN(status, create_rings(log, config));
     if (status == LS_OK && config->finds_causes) {
         status = create_window(log);
     }
@@ -262,6 +263,11 @@ uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick)
 {
     LS_ASSERT(tick <= log->next && log->next - tick < LS_WINDOW_TICKS);
     return log->ticks ? log->ticks[tick % LS_WINDOW_TICKS].chain : LS_TICK_CHAIN_START;
+}
+
+uint64_t ls_tick_log_state_hash(const ls_tick_log *log)
+{
+    return log->next == 0 ? log->hashes.state_0.state_hash : ls_sim_instance_hash(log->instance);
 }
 
 uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick)

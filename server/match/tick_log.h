@@ -1,8 +1,8 @@
 /* Tick log: the authority's closed ticks and what they made: inputs, codings as they are sent,
  * chains, times of closing, the simulation's instance, the hashes of its states, and what of them
  * can be simulated again. A tick is appended once and never changes. Until it is opened it has the
- * instance at state 0 alone, and takes no memory for ticks. It never decides what is closed, and
- * sends nothing. match.c appends; every part of the match reads. */
+ * instance at state 0 alone, which may rest, and takes no memory for ticks. It never decides what
+ * is closed, and sends nothing. match.c appends; every part of the match reads. */
 #ifndef LOCKSTEP_SERVER_MATCH_TICK_LOG_H
 #define LOCKSTEP_SERVER_MATCH_TICK_LOG_H
 
@@ -52,7 +52,8 @@ typedef struct ls_tick_log {
 ls_status ls_tick_log_create(const ls_match *match, ls_tick_log **out, ls_text *why);
 void ls_tick_log_destroy(ls_tick_log *log);
 
-/* Takes the memory for ticks, of a log that is not open. NO_MEMORY: it is as it was. */
+/* Takes the memory for ticks, of a log that is not open, and wakes the instance. NO_MEMORY, or what
+ * that says: it is as it was. */
 ls_status ls_tick_log_open(ls_tick_log *log, const ls_match_config *config);
 
 static inline bool ls_tick_log_is_open(const ls_tick_log *log)
@@ -94,6 +95,9 @@ ls_status ls_tick_log_at(const ls_tick_log *log, ls_tick tick, ls_slot_input slo
 
 /* The tick chain before `tick`, which is one of the newest LS_WINDOW_TICKS or the next one. */
 uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick);
+
+/* Of the live state, also of an instance that rests. */
+uint64_t ls_tick_log_state_hash(const ls_tick_log *log);
 
 /* The newest hashed state's chain, and its tick. */
 uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick);

@@ -11,6 +11,7 @@
 
 enum {
     STATE_BYTES = 256,
+    LARGE_STATE_BYTES = 512 << 10,
     PEERS = 8,
 };
 
@@ -51,16 +52,21 @@ static void on_disconnect(void *user, ls_peer_id peer)
     here.disconnects++;
 }
 
+static void open_configured(const ls_match_config *config)
+{
+    ls_packet_sink sink = {on_send, on_disconnect, NULL};
+    counting_allocator_init(&here.counting);
+    here.now_ns = LS_NS_PER_SECOND;
+    cr_assert_eq(ls_match_create(config, &sink, &here.counting.allocator, &here.match, NULL),
+                 LS_OK);
+}
+
 static void open_match(uint32_t players, uint32_t start_players)
 {
     ls_match_config config = ls_match_config_default(bench_pad_simulation());
-    ls_packet_sink sink = {on_send, on_disconnect, NULL};
     config.sim = bench_pad_config(STATE_BYTES, players);
     config.start_players = start_players;
-    counting_allocator_init(&here.counting);
-    here.now_ns = LS_NS_PER_SECOND;
-    cr_assert_eq(ls_match_create(&config, &sink, &here.counting.allocator, &here.match, NULL),
-                 LS_OK);
+    open_configured(&config);
 }
 
 static void close_match(void)
@@ -135,6 +141,44 @@ Test(memory, match_of_small_state_takes_at_most_256_kib_while_it_is_played)
     run_to_tick(100);
     cr_assert_leq(here.counting.live_bytes, 256 << 10, "%lu bytes",
                   (unsigned long)here.counting.live_bytes);
+    close_match();
+}
+
+/* Many wait for players at a time. */
+Test(memory, one_of_many_matches_takes_the_memory_of_its_state_when_somebody_comes)
+{
+    ls_match_config config = ls_match_config_default(bench_pad_simulation());
+    config.sim = bench_pad_config(LARGE_STATE_BYTES, 4);
+    config.spectators_max = 16;
+    config.has_others = true;
+    open_configured(&config);
+    uint64_t waiting_bytes = here.counting.live_bytes;
+    cr_assert_leq(waiting_bytes, 64 << 10, "%lu bytes", (unsigned long)waiting_bytes);
+    uint64_t initial = ls_match_hash(here.match);
+    say_hello(1);
+    cr_assert_eq(here.newest[1], LS_MESSAGE_OFFER);
+    cr_assert_gt(here.counting.live_bytes, waiting_bytes + LARGE_STATE_BYTES);
+    cr_assert_eq(ls_sim_instance_hash(ls_match_instance(here.match)), initial);
+    say_ready(1);
+    for (ls_peer_id peer = 2; peer <= 4; peer++) {
+        say_hello(peer);
+        say_ready(peer);
+    }
+    run_to_tick(10);
+    close_match();
+}
+
+Test(memory, one_of_many_matches_ends_without_its_state)
+{
+    ls_match_config config = ls_match_config_default(bench_pad_simulation());
+    config.sim = bench_pad_config(LARGE_STATE_BYTES, 4);
+    config.has_others = true;
+    open_configured(&config);
+    uint64_t initial = ls_match_hash(here.match);
+    uint64_t allocations = here.counting.allocations;
+    ls_match_stop(here.match, here.now_ns);
+    cr_assert_eq(ls_match_hash(here.match), initial);
+    cr_assert_eq(here.counting.allocations, allocations);
     close_match();
 }
 
