@@ -44,6 +44,9 @@ typedef enum ls_sealed_content {
 #define LS_SEALED_INDICES 4096u
 #define LS_SEALED_INDEX_ROUNDS 16u
 
+/* The most connections of each of so many workers. */
+#define LS_SEALED_CONNECTIONS_MAX(workers) (LS_SEALED_INDICES / (workers)*LS_SEALED_INDEX_ROUNDS)
+
 /* Why a datagram was dropped: name and text. */
 #define LS_SEALED_REJECTION_MAP(X)                                                                 \
     X(MALFORMED, "not a packet of this protocol, or cut short")                                    \

@@ -185,7 +185,7 @@ ls_status ls_sealed_server_create(const ls_sealed_server_config *config,
     uint32_t workers = config->workers > 0 ? config->workers : 1;
     if (workers > LS_SEALED_WORKERS_MAX || config->worker >= workers ||
         config->connections_max == 0 ||
-        config->connections_max > LS_SEALED_INDICES / workers * LS_SEALED_INDEX_ROUNDS ||
+        config->connections_max > LS_SEALED_CONNECTIONS_MAX(workers) ||
         config->per_address_max == 0) {
         return LS_BAD_ARGUMENT;
     }

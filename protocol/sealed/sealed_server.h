@@ -38,7 +38,7 @@ typedef struct ls_sealed_server_config {
     bool gives_key_to_loopback; /* likewise to one on this machine */
     bool needs_secret;
     uint8_t secret[LS_INVITE_SECRET_BYTES];
-    uint32_t connections_max; /* 1 .. LS_SEALED_INDICES / workers * LS_SEALED_INDEX_ROUNDS */
+    uint32_t connections_max; /* 1 .. LS_SEALED_CONNECTIONS_MAX(workers) */
     uint32_t per_address_max; /* connections of one address without a token, 1 or more */
     bool avoids_aes; /* packets are sealed with ChaCha20-Poly1305 though the processor has AES */
     /* Takes connect tokens, and clients without a token only by the secret, if `needs_secret`. The

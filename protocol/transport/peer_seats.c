@@ -65,11 +65,14 @@ void ls_peer_seats_end(ls_peer_seats *seats, ls_peer_seat *seat, ls_status reaso
 
 ls_peer_seat *ls_peer_seats_overdue(const ls_peer_seats *seats, uint64_t now_ns)
 {
-    for (uint32_t i = 0; seats->deadline_count > 0 && i < seats->count; i++) {
+    uint32_t left = seats->deadline_count;
+    for (uint32_t i = 0; left > 0 && i < seats->count; i++) {
         ls_peer_seat *seat = &seats->seats[i];
-        if (has_deadline(seat->state) && now_ns >= seat->deadline_ns) {
+        bool is_limited = has_deadline(seat->state);
+        if (is_limited && now_ns >= seat->deadline_ns) {
             return seat;
         }
+        left -= is_limited ? 1 : 0;
     }
     return NULL;
 }

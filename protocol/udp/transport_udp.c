@@ -196,12 +196,14 @@ LS_TICK_CODE static ls_transport_traffic traffic(const ls_transport *base, ls_pe
 /* Repeats what was not acknowledged. */
 static void service_busy(transport_udp *transport, uint64_t now)
 {
-    for (uint32_t i = 0; transport->busy_count > 0 && i < transport->seats.count; i++) {
+    uint32_t left = transport->busy_count;
+    for (uint32_t i = 0; left > 0 && i < transport->seats.count; i++) {
         udp_connection *each = &transport->connections[i];
-        ls_peer_seat_state state = transport->seats.seats[i].state;
         if (!each->is_busy) {
             continue;
         }
+        ls_peer_seat_state state = transport->seats.seats[i].state;
+        left--;
         if (!each->channel || (state != LS_PEER_SEAT_OPEN && state != LS_PEER_SEAT_CLOSING)) {
             ls_udp_connection_set_busy(each, false);
             continue;

@@ -24,7 +24,7 @@
 LS_C_BEGIN
 
 /* Connections that one server can hold at most; of several workers of a port, each of them. */
-#define LS_TRANSPORT_UDP_PEERS_MAX 4095u
+#define LS_TRANSPORT_UDP_PEERS_MAX 32767u
 
 /* How long a closed connection may take to deliver what was sent reliably, and how long destroy
  * may wait for the same. */

@@ -377,7 +377,7 @@ static void write_workers(const writer *from)
 
 static void add_room(figures *sum, const ls_room_report *report)
 {
-    for (uint32_t i = 0; i < LS_MIN(report->player_count, LS_PLAYERS_MAX); i++) {
+    for (uint32_t i = 0; i < report->player_count; i++) {
         sum->players += report->players[i].is_here;
         sum->desynced += report->players[i].is_here && report->players[i].is_desynced;
     }

@@ -93,7 +93,7 @@ static void answer_metrics(http_call *of)
 static uint32_t players_here(const ls_room_report *room)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < LS_MIN(room->player_count, LS_PLAYERS_MAX); i++) {
+    for (uint32_t i = 0; i < room->player_count; i++) {
         count += room->players[i].is_here;
     }
     return count;

@@ -14,7 +14,7 @@
 
 LS_C_BEGIN
 
-#define LS_MATCHES_MAX 1024u
+#define LS_MATCHES_MAX 16384u
 #define LS_MATCH_NAME_BYTES_MAX 48u
 #define LS_MATCH_ANY UINT32_MAX /* in place of the number of a match */
 

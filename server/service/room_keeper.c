@@ -26,6 +26,7 @@ enum {
 };
 
 #define PENDING_COMMANDS_MAX 256u
+#define TOO_MANY_COMMANDS "too many commands wait for their results"
 
 /* The one who is told the result, once. */
 typedef struct service_asker {
@@ -60,8 +61,10 @@ struct ls_room_keeper {
     ls_room_register *rooms;
     ls_room_placement placement;
     ls_event_ring events;
-    uint32_t looked; /* at journals so far */
-    bool may_spread; /* every worker has started once, or had the time for it */
+    uint32_t looked;         /* at journals so far */
+    uint32_t looked_unasked; /* rooms that were looked at for one to open */
+    bool are_some_unasked;   /* rooms wait until there is a place for their command */
+    bool may_spread;         /* every worker has started once, or had the time for it */
     uint64_t began_ns;
     ls_intake intake;
     pending_commands pending;
@@ -206,7 +209,7 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const service_
     ls_worker_message *message = &keeper->message;
     pending_command *pending = add_pending(&keeper->pending, &message->command, worker, asker);
     if (!pending) {
-        tell_asker(asker, LS_FULL, "too many commands wait for their results");
+        tell_asker(asker, LS_FULL, TOO_MANY_COMMANDS);
         return;
     }
     message->kind = LS_WORKER_COMMAND;
@@ -226,7 +229,7 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     ls_worker_message *message = &keeper->message;
     memset(message, 0, sizeof *message);
     message->command.kind = LS_SERVICE_OPEN_ROOM;
-    message->command.settings = room->settings;
+    ls_room_settings_copy(&message->command.settings, room->settings);
     ls_name_copy(message->command.room, sizeof message->command.room, room->report.name);
     ls_name_copy(message->group, sizeof message->group, room->report.group);
     ls_name_copy(message->journal, sizeof message->journal, room->journal);
@@ -237,10 +240,46 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
     send_command(keeper, room->report.worker, asker);
 }
 
+static bool is_full(pending_commands *pending)
+{
+    return !find_row(pending, 0);
+}
+
+/* There may be more rooms than commands at a time: the others wait for open_next_unasked. */
 static void open_unasked(void *user, ls_registered_room *room)
 {
     const service_asker nobody = {.done = NULL};
-    ask_to_open(user, room, &nobody);
+    ls_room_keeper *keeper = user;
+    if (is_full(&keeper->pending)) {
+        keeper->are_some_unasked = true;
+    } else {
+        ask_to_open(keeper, room, &nobody);
+    }
+}
+
+static bool is_unasked(const ls_room_keeper *keeper, const ls_registered_room *room)
+{
+    return !room->is_open && !room->is_asked && room->failures == 0 &&
+           ls_worker_pool_is_ready(keeper->pool, room->report.worker);
+}
+
+/* A command has got its result. */
+static void open_next_unasked(ls_room_keeper *keeper)
+{
+    uint32_t count = ls_room_register_count(keeper->rooms);
+    for (uint32_t i = 0; i < count && keeper->are_some_unasked; i++) {
+        ls_registered_room *room =
+            ls_room_register_at(keeper->rooms, keeper->looked_unasked % count);
+        if (is_full(&keeper->pending)) {
+            return;
+        }
+        keeper->looked_unasked++;
+        if (is_unasked(keeper, room)) {
+            open_unasked(keeper, room);
+            i = 0;
+        }
+    }
+    keeper->are_some_unasked = false;
 }
 
 static uint32_t ready_workers(const ls_room_keeper *keeper)
@@ -287,6 +326,7 @@ static void look_for_journals(ls_room_keeper *keeper)
 
 void ls_room_keeper_tend(ls_room_keeper *keeper)
 {
+    open_next_unasked(keeper);
     if (keeper->config.storage) {
         look_for_journals(keeper);
     }
@@ -470,6 +510,7 @@ static void on_result(ls_room_keeper *keeper, const ls_worker_message *message)
         }
     }
     finish_command(pending, &result);
+    open_next_unasked(keeper);
 }
 
 /* The name, group and worker are ours. */
@@ -491,6 +532,15 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     }
 }
 
+static void set_turn(ls_registered_room *room, uint32_t turn)
+{
+    ls_room_settings settings;
+    ls_room_settings_copy(&settings, room->settings);
+    if (ls_room_rotation_set_turn(&settings, turn) == LS_OK) {
+        (void)ls_room_register_set(room, &settings);
+    }
+}
+
 /* The room plays the next match of its rotation, on its worker, where the seats are held. */
 static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t turn)
 {
@@ -499,9 +549,8 @@ static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t
     room->report.tick = 0;
     room->journal[0] = '\0';
     room->is_paused = false;
-    (void)ls_room_rotation_set_turn(&room->settings, turn);
-    add_event(keeper, "room-next", room->report.name,
-              ls_room_rotation_words(&room->settings, turn));
+    set_turn(room, turn);
+    add_event(keeper, "room-next", room->report.name, ls_room_rotation_words(room->settings, turn));
     notify_directory(keeper, room, true);
     open_unasked(keeper, room);
     save_register(keeper);
@@ -512,7 +561,7 @@ static void on_gone(ls_room_keeper *keeper, const ls_worker_message *message)
     on_report(keeper, message);
     ls_registered_room *room = ls_room_register_find(keeper->rooms, message->report.name);
     bool has_next = room && message->id > 0 && !keeper->view.is_draining &&
-                    message->id <= ls_room_rotation_count(&room->settings);
+                    message->id <= ls_room_rotation_count(room->settings);
     if (has_next) {
         open_next(keeper, room, (uint32_t)message->id - 1);
     } else if (room) {
@@ -682,6 +731,8 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     if (keeper->view.is_draining) {
         result.status =
             ls_fail(LS_FULL, &result.text, "the service is being drained: it opens no more rooms");
+    } else if (is_full(&keeper->pending)) {
+        result.status = ls_fail(LS_FULL, &result.text, "%s", TOO_MANY_COMMANDS);
     } else if (ls_room_name_is_valid(name)) {
         room = ls_room_placement_add(placement, name, &result);
     } else {

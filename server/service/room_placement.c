@@ -138,13 +138,14 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
     if (status == LS_OK && journal) {
         status = check_journal(placement->service->journal_dir, room->journal, why);
     }
-    LS_THEN(status, ls_service_config_settle(placement->service, group, &room->settings, why));
-    LS_THEN(status, set_join_timeout(placement, &room->settings, why));
-    LS_THEN(status, ls_room_settings_merge(&room->settings, &own, why));
-    LS_THEN(status, ls_room_rotation_check(&room->settings, why));
+    ls_room_settings settings;
     uint32_t join_timeout_s = 0;
-    return status == LS_OK ? ls_room_settings_join_timeout(&room->settings, &join_timeout_s, why)
-                           : status;
+    LS_THEN(status, ls_service_config_settle(placement->service, group, &settings, why));
+    LS_THEN(status, set_join_timeout(placement, &settings, why));
+    LS_THEN(status, ls_room_settings_merge(&settings, &own, why));
+    LS_THEN(status, ls_room_rotation_check(&settings, why));
+    LS_THEN(status, ls_room_settings_join_timeout(&settings, &join_timeout_s, why));
+    return status == LS_OK ? ls_room_register_set(room, &settings) : status;
 }
 
 /* ---- groups of rooms ---- */
@@ -198,12 +199,14 @@ static void open_room(ls_room_placement *placement, uint32_t index)
     const ls_service_group *group = &placement->service->groups[index];
     char name[LS_ROOM_NAME_BYTES_MAX];
     ls_service_result result = {.status = LS_OK};
+    ls_room_settings settings;
     ls_room_placement_name(placement, group->name, &placement->groups[index].named, name);
     ls_registered_room *room = ls_room_placement_add(placement, name, &result);
     if (room) {
         ls_name_copy(room->report.group, sizeof room->report.group, group->name);
         result.status =
-            ls_service_config_settle(placement->service, group, &room->settings, &result.text);
+            ls_service_config_settle(placement->service, group, &settings, &result.text);
+        LS_THEN(result.status, ls_room_register_set(room, &settings));
     }
     if (result.status == LS_OK) {
         placement->open(placement->user, room);

@@ -24,6 +24,8 @@ struct ls_room_register {
 
 /* ---- rows ---- */
 
+static const ls_room_settings no_settings;
+
 /* The index of the name, or where it would stand. */
 static uint32_t place_of(const ls_room_register *rooms, const char *name)
 {
@@ -59,6 +61,7 @@ ls_registered_room *ls_room_register_add(ls_room_register *rooms, const char *na
     }
     ls_registered_room *room = ls_allocate(ls_allocator_heap(), sizeof *room);
     if (room) {
+        room->settings = &no_settings;
         ls_name_copy(room->report.name, sizeof room->report.name, name);
         memmove(&rooms->rows[index + 1], &rooms->rows[index],
                 (rooms->count - index) * sizeof(ls_registered_room *));
@@ -68,11 +71,36 @@ ls_registered_room *ls_room_register_add(ls_room_register *rooms, const char *na
     return room;
 }
 
+static void release_settings(ls_registered_room *room)
+{
+    if (room->settings != &no_settings) {
+        ls_room_settings_release(room->settings);
+    }
+}
+
+ls_status ls_room_register_set(ls_registered_room *room, const ls_room_settings *settings)
+{
+    const ls_room_settings *kept = ls_room_settings_keep(settings);
+    if (!kept) {
+        return LS_NO_MEMORY;
+    }
+    release_settings(room);
+    room->settings = kept;
+    return LS_OK;
+}
+
+static void destroy_room(ls_registered_room *room)
+{
+    release_settings(room);
+    ls_room_report_deinit(&room->report);
+    ls_release(ls_allocator_heap(), room);
+}
+
 void ls_room_register_lose(ls_room_register *rooms, ls_registered_room *room)
 {
     ls_room_counters_add(&rooms->gone, &room->report.counters);
     memset(&room->report.counters, 0, sizeof room->report.counters);
-    room->report.player_count = 0;
+    ls_room_report_deinit(&room->report);
     room->report.spectators = 0;
     room->is_open = false;
     room->is_asked = false;
@@ -87,7 +115,7 @@ void ls_room_register_remove(ls_room_register *rooms, const char *name)
     ls_registered_room *room = rooms->rows[index];
     rooms->ended += room->is_open ? 1 : 0;
     ls_room_register_lose(rooms, room);
-    ls_release(ls_allocator_heap(), room);
+    destroy_room(room);
     rooms->count--;
     memmove(&rooms->rows[index], &rooms->rows[index + 1],
             (rooms->count - index) * sizeof(ls_registered_room *));
@@ -172,7 +200,7 @@ static char *print(const ls_room_register *rooms)
             if (room->is_paused) {
                 ls_json_text(object, "paused", room->pause_why.bytes);
             }
-            ls_room_settings_write(&room->settings, ls_json_object(object, "settings"));
+            ls_room_settings_write(room->settings, ls_json_object(object, "settings"));
         }
     }
     ls_ban_list_write(&rooms->bans, ls_clock_unix_ms() / 1000, ls_json_array(json, "bans"));
@@ -212,7 +240,10 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     ls_text_set(&room->pause_why, "%s", paused ? paused : "");
     room->is_kept = true;
     room->report.state = LS_ROOM_RESUMING;
-    return ls_room_settings_read(ls_json_read_object(object, "settings"), &room->settings, NULL);
+    ls_room_settings settings;
+    ls_status status =
+        ls_room_settings_read(ls_json_read_object(object, "settings"), &settings, NULL);
+    return status == LS_OK ? ls_room_register_set(room, &settings) : status;
 }
 
 /* A file of an older version has a host alone. */
@@ -299,7 +330,7 @@ ls_status ls_room_register_create(const char *path, ls_room_register **out, ls_t
 void ls_room_register_destroy(ls_room_register *rooms)
 {
     for (uint32_t i = 0; rooms && i < rooms->count; i++) {
-        ls_release(ls_allocator_heap(), rooms->rows[i]);
+        destroy_room(rooms->rows[i]);
     }
     if (rooms) {
         ls_file_unlock(rooms->lock);

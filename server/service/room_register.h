@@ -9,8 +9,8 @@
 #include "lockstep/server/service/worker_message.h"
 
 typedef struct ls_registered_room {
-    ls_room_report report; /* with name, group and worker from the start */
-    ls_room_settings settings;
+    ls_room_report report;                  /* with name, group and worker from the start */
+    const ls_room_settings *settings;       /* at first none; see ls_room_register_set */
     char journal[LS_WORKER_PATH_BYTES_MAX]; /* "": it has none */
     bool is_open;       /* its worker has it; else it is being opened, or its worker is gone */
     bool is_asked;      /* its worker was told to open it */
@@ -41,6 +41,9 @@ ls_registered_room *ls_room_register_find(const ls_room_register *rooms, const c
 
 /* A room of this name, which no other has. FULL or NO_MEMORY: NULL. */
 ls_registered_room *ls_room_register_add(ls_room_register *rooms, const char *name);
+
+/* NO_MEMORY: it has the settings of before. */
+ls_status ls_room_register_set(ls_registered_room *room, const ls_room_settings *settings);
 
 /* The room is over, or could not be opened: its counters are added to those of the rooms that are
  * gone. */

@@ -1,5 +1,7 @@
 #include "lockstep/server/service/room_report.h"
 
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
 
@@ -49,6 +51,12 @@ static const char *const state_words[] = {
 const char *ls_room_state_word(uint32_t state)
 {
     return state < LS_ROOM_STATE_COUNT ? state_words[state] : "unknown";
+}
+
+/* NULL of none, and when memory is out. */
+static ls_room_player *allocate_players(uint32_t count)
+{
+    return ls_allocate_array(ls_allocator_heap(), count, sizeof(ls_room_player));
 }
 
 /* ---- writing ---- */
@@ -131,14 +139,24 @@ static uint32_t lag_of(const char *word)
     return cause < LS_LAG_CAUSE_COUNT ? cause : LS_LAG_FINE;
 }
 
-static void read_players(const ls_json *object, ls_room_report *out)
+static ls_status read_players(const ls_json *object, ls_room_report *out)
 {
-    const ls_json *player = ls_json_read_members(object, "players");
-    for (; player && out->player_count < LS_PLAYERS_MAX; player = ls_json_next(player)) {
+    const ls_json *first = ls_json_read_members(object, "players");
+    uint32_t count = 0;
+    for (const ls_json *player = first; player; player = ls_json_next(player)) {
+        count++;
+    }
+    count = LS_MIN(count, LS_PLAYERS_MAX);
+    out->players = allocate_players(count);
+    if (count > 0 && !out->players) {
+        return LS_NO_MEMORY;
+    }
+    for (const ls_json *player = first; out->player_count < count; player = ls_json_next(player)) {
         ls_room_player *to = &out->players[out->player_count++];
         LS_JSON_TAKE(player, player_fields, to);
         to->lag = lag_of(ls_json_read_text(player, "lag"));
     }
+    return LS_OK;
 }
 
 ls_status ls_room_report_read(const ls_json *object, ls_room_report *out)
@@ -154,14 +172,26 @@ ls_status ls_room_report_read(const ls_json *object, ls_room_report *out)
     }
     (void)ls_json_read_hash(object, "match_id", &out->match_id);
     read_counters(ls_json_read_object(object, "counters"), &out->counters);
-    read_players(object, out);
-    return out->state < LS_ROOM_STATE_COUNT ? LS_OK : LS_MALFORMED;
+    return out->state < LS_ROOM_STATE_COUNT ? read_players(object, out) : LS_MALFORMED;
 }
 
 void ls_room_report_copy(ls_room_report *to, const ls_room_report *from)
 {
-    memcpy(to, from,
-           offsetof(ls_room_report, players) + from->player_count * sizeof from->players[0]);
+    ls_room_player *players = allocate_players(from->player_count);
+    ls_release(ls_allocator_heap(), to->players);
+    *to = *from;
+    to->players = players;
+    to->player_count = players ? from->player_count : 0;
+    if (players) {
+        memcpy(players, from->players, to->player_count * sizeof *players);
+    }
+}
+
+void ls_room_report_deinit(ls_room_report *report)
+{
+    ls_release(ls_allocator_heap(), report->players);
+    report->players = NULL;
+    report->player_count = 0;
 }
 
 /* ---- sums ---- */

@@ -1,7 +1,7 @@
 /* Room report: what a worker tells of one room, as values: its players, its state, and counters
  * that only grow while the room is there. Written to JSON and read from it in one place, so that
- * workers, the HTTP listener and lockstep-admin have the same keys. Holds no pointer: it can be
- * copied. */
+ * workers, the HTTP listener and lockstep-admin have the same keys. Its players are on the heap: a
+ * service of many rooms holds as many players as there were. */
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_REPORT_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_REPORT_H
 
@@ -111,8 +111,8 @@ typedef struct ls_room_report {
     uint32_t journal_backlog_ticks;
     uint64_t opened_unix_ms;
     ls_room_counters counters;
-    uint32_t player_count; /* seats that were ever taken */
-    ls_room_player players[LS_PLAYERS_MAX];
+    uint32_t player_count;   /* seats that were ever taken */
+    ls_room_player *players; /* of the report's owner; NULL: there are none */
 } ls_room_report;
 
 const char *ls_room_state_word(uint32_t state);
@@ -125,11 +125,15 @@ void ls_room_report_write_line(const ls_room_report *report, ls_json *object);
 
 void ls_room_counters_write(const ls_room_counters *counters, ls_json *object);
 
-/* Reads them; what is missing is zero. MALFORMED: it is no report of a room. */
+/* Reads them; what is missing is zero. To be deinitialised. MALFORMED: it is no report of a room.
+ * NO_MEMORY. */
 ls_status ls_room_report_read(const ls_json *object, ls_room_report *out);
 
-/* Copies no players but those that there are: a room of few takes no memory for many. */
+/* The players are copied as well; without memory for them there are none. */
 void ls_room_report_copy(ls_room_report *to, const ls_room_report *from);
+
+/* Releases the players. */
+void ls_room_report_deinit(ls_room_report *report);
 
 /* Adds each counter of `from`: what is left of a room that is gone. */
 void ls_room_counters_add(ls_room_counters *sum, const ls_room_counters *from);

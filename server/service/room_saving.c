@@ -1,6 +1,12 @@
 #include "lockstep/server/service/room_saving.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/system/file.h"
+#include "lockstep/common/system/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 enum {
     WRITING_MAX_S = 10, /* until a journal that lacks ticks is given up */
@@ -88,4 +94,37 @@ ls_saving_state ls_room_saving_look(ls_room_saving *saving, ls_room *room, uint6
         saving->state = LS_SAVING_LEFT;
     }
     return saving->state;
+}
+
+/* ---- its journal ---- */
+
+/* Of a match that was saved before and has gone on from there. */
+static bool is_saved_folder(const char *folder, const char *journal_dir)
+{
+    char saved[LS_WORKER_PATH_BYTES_MAX + 8];
+    snprintf(saved, sizeof saved, "%s/saved", journal_dir);
+    return ls_output_is_same_file(folder, saved);
+}
+
+bool ls_room_saving_move(const char *path, const char *journal_dir,
+                         char moved[LS_WORKER_PATH_BYTES_MAX])
+{
+    char folder[LS_WORKER_PATH_BYTES_MAX];
+    const char *slash = strrchr(path, '/');
+    int folder_bytes = slash ? (int)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", folder_bytes, path);
+    if (is_saved_folder(folder, journal_dir)) {
+        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
+        return true;
+    }
+    snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
+    int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
+                         slash ? slash : path);
+    bool is_there = ls_folder_make(folder, true) || errno == EEXIST;
+    bool is_moved =
+        is_there && (size_t)bytes < LS_WORKER_PATH_BYTES_MAX && rename(path, moved) == 0;
+    if (!is_moved) {
+        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
+    }
+    return is_moved;
 }

@@ -4,6 +4,7 @@
 #define LOCKSTEP_SERVER_SERVICE_ROOM_SAVING_H
 
 #include "lockstep/server/rooms/room.h"
+#include "lockstep/server/service/worker_message.h"
 
 typedef enum ls_saving_state {
     LS_SAVING_NONE,
@@ -34,5 +35,11 @@ ls_saving_state ls_room_saving_look(ls_room_saving *saving, ls_room *room, uint6
 
 /* The room is done: a saving that has not left it fails, REFUSED. */
 void ls_room_saving_end(ls_room_saving *saving);
+
+/* Moves the closed journal of a match that was left to the folder "saved" beside it: among those
+ * that are written a retention limit would find it. `moved` is where it is then. False, with errno:
+ * it stays where it was. */
+bool ls_room_saving_move(const char *path, const char *journal_dir,
+                         char moved[LS_WORKER_PATH_BYTES_MAX]);
 
 #endif

@@ -1,9 +1,11 @@
 #include "lockstep/server/service/room_settings.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/server/service/room_report.h"
 
+#include <stddef.h>
 #include <string.h>
 
 bool ls_room_name_is_valid(const char *name)
@@ -114,6 +116,30 @@ ls_status ls_room_settings_join_timeout(const ls_room_settings *settings, uint32
     ls_status status = text ? ls_option_number("join-timeout", text, range, &number, why) : LS_OK;
     *seconds = (uint32_t)number;
     return status;
+}
+
+static size_t used_bytes(const ls_room_settings *settings)
+{
+    return offsetof(ls_room_settings, rows) + settings->count * sizeof settings->rows[0];
+}
+
+void ls_room_settings_copy(ls_room_settings *to, const ls_room_settings *from)
+{
+    memcpy(to, from, used_bytes(from));
+}
+
+ls_room_settings *ls_room_settings_keep(const ls_room_settings *settings)
+{
+    ls_room_settings *kept = ls_allocate(ls_allocator_heap(), used_bytes(settings));
+    if (kept) {
+        ls_room_settings_copy(kept, settings);
+    }
+    return kept;
+}
+
+void ls_room_settings_release(const ls_room_settings *kept)
+{
+    ls_release(ls_allocator_heap(), (void *)(uintptr_t)kept);
 }
 
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag)

@@ -56,6 +56,15 @@ ls_status ls_room_settings_pop_name(ls_room_settings *settings, char out[LS_ROOM
 ls_status ls_room_settings_join_timeout(const ls_room_settings *settings, uint32_t *seconds,
                                         ls_text *why);
 
+/* A copy on the heap that takes the memory of its rows alone: no row can be added to it, and it is
+ * copied by ls_room_settings_copy. NULL: memory is out. */
+ls_room_settings *ls_room_settings_keep(const ls_room_settings *settings);
+/* NULL is allowed. */
+void ls_room_settings_release(const ls_room_settings *kept);
+
+/* Copies the rows that there are. */
+void ls_room_settings_copy(ls_room_settings *to, const ls_room_settings *from);
+
 /* NULL when it is not there. */
 const char *ls_room_settings_find(const ls_room_settings *settings, const char *flag);
 

@@ -211,7 +211,12 @@ static void report_players(ls_room_stats *stats, const ls_room *room, const ls_t
         if (are_sampled) {
             sample_confirm(stats, &seat);
         }
-        if (seat.peer != 0 || seat.has_played) {
+        bool has_been = seat.peer != 0 || seat.has_played;
+        if (has_been && !report->players) { /* an empty room holds none */
+            report->players = ls_allocate_array(ls_allocator_heap(), ls_match_players(match),
+                                                sizeof *report->players);
+        }
+        if (has_been && report->players) {
             ls_room_player *player = &report->players[report->player_count++];
             player->slot = slot;
             report_player(&seat, transport, &traffic, player);

@@ -25,6 +25,8 @@ enum {
     AWAKE_LOOKS = 50,      /* so many that find nobody, and one with each report is enough */
     CHANGES_MS = 100,      /* between two reports of it at least; seats are told at once */
     LEAVING_MS_MAX = 5000, /* then what is not written is given up: the players have it */
+    PLACES_LEAST = 4031,   /* of a worker */
+    PLACES_PER_ROOM = 8,
     BACKLOG_MAX = 1 << 20, /* of the channel: reports are left out above it */
 };
 
@@ -298,6 +300,7 @@ static void on_line(void *user, char *line, size_t size)
     default:
         break;
     }
+    ls_worker_message_deinit(&self->received);
 }
 
 /* Another service may want the port. */
@@ -408,6 +411,15 @@ static ls_status open_door(worker *self, ls_text *why)
     return check_descriptor(status, why);
 }
 
+/* Of players and spectators. All places are gone through whenever a connection is closed: a service
+ * of few rooms has no more of them than it needs. */
+static uint32_t places_of(const ls_worker_settings *settings)
+{
+    uint32_t places = LS_MAX(PLACES_LEAST, settings->rooms_max * PLACES_PER_ROOM);
+    places = LS_MIN(places, LS_HOST_PLACES_MAX);
+    return LS_MIN(places, LS_SEALED_CONNECTIONS_MAX(settings->workers) - LS_HOST_PENDING_MAX);
+}
+
 static ls_status create_rooms(worker *self, ls_text *why)
 {
     const ls_worker_settings *settings = &self->settings;
@@ -423,7 +435,7 @@ static ls_status create_rooms(worker *self, ls_text *why)
                                              .sealed = self->admission.sealed,
                                              .around = {wrap_socket, self},
                                              .table.matches_max = settings->rooms_max,
-                                             .table.players_max = LS_HOST_PLACES_MAX,
+                                             .table.players_max = places_of(settings),
                                              .table.at_work = ls_work_mark_place(self->mark)},
                                     .notify = notify,
                                     .user = self};

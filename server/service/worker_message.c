@@ -200,6 +200,7 @@ ls_status ls_worker_message_read(const char *line, size_t size, ls_worker_messag
 
 void ls_worker_message_deinit(ls_worker_message *message)
 {
+    ls_room_report_deinit(&message->report);
     ls_release(ls_allocator_heap(), message->result.body);
     message->result.body = NULL;
 }

@@ -1,8 +1,6 @@
 #include "lockstep/server/service/worker_rooms.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/system/file.h"
-#include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/journal/event_rows.h"
@@ -31,16 +29,17 @@ typedef struct worker_room {
     ls_room *room; /* NULL: it is being opened */
     ls_room_game *game;
     ls_room_stats stats;
-    ls_room_settings settings;           /* its texts are borrowed by the game */
+    ls_room_settings *settings;          /* its texts are borrowed by the game */
     char path[LS_WORKER_PATH_BYTES_MAX]; /* of the plug-in, likewise */
     char journal[LS_WORKER_PATH_BYTES_MAX];
+    bool is_private;       /* only the invited get in */
     bool has_changed;      /* its seats or its state have changed */
     bool is_begun;         /* it had a newcomer */
     bool is_played;        /* somebody played there, however shortly */
     uint64_t first_origin; /* of the newcomer that it was counted for; 0: none, or it was played */
     uint32_t join_timeout_s;
-    uint64_t empty_ns;     /* since when nobody is in its lobby; 0: somebody is, or it plays */
-    ls_room_settings plan; /* all matches of its rotation; see room_rotation.h */
+    uint64_t empty_ns;      /* since when nobody is in its lobby; 0: somebody is, or it plays */
+    ls_room_settings *plan; /* all matches of its rotation; see room_rotation.h */
     ls_room_votes votes;
     ls_slot_set told;    /* slots that have still to be told of the votes */
     bool is_ended;       /* by an operator, or since nobody is there: no match follows */
@@ -141,10 +140,10 @@ static void announce_next(worker_room *room)
     if (room->is_ended || ls_slot_set_is_empty(room->seats.slots)) {
         return; /* an empty room ends */
     }
-    uint32_t turn = ls_room_votes_next(&room->votes, &room->plan);
+    uint32_t turn = ls_room_votes_next(&room->votes, room->plan);
     room->next = turn + 1;
     ls_text what = {{0}};
-    ls_text_set(&what, "%s: %s", room->report.name, ls_room_rotation_words(&room->plan, turn));
+    ls_text_set(&what, "%s: %s", room->report.name, ls_room_rotation_words(room->plan, turn));
     ls_match_say_next(match, what.bytes, now_of(room->all));
 }
 
@@ -156,7 +155,7 @@ static void tell_votes(worker_room *room)
         return;
     }
     room->told = (ls_slot_set){{0}};
-    ls_room_votes_write(&room->votes, &room->plan, &text);
+    ls_room_votes_write(&room->votes, room->plan, &text);
     LS_EACH_SLOT (slot, told) {
         (void)ls_match_say(match_of(room), slot, text.bytes, now_of(room->all));
     }
@@ -167,10 +166,10 @@ static void tell_votes(worker_room *room)
  * lets it speak. */
 static void receive_rotation_event(worker_room *room, const ls_match_event *event)
 {
-    if (ls_room_rotation_count(&room->plan) == 0) {
+    if (ls_room_rotation_count(room->plan) == 0) {
         return;
     }
-    bool is_voted = ls_room_rotation_is_voted(&room->plan);
+    bool is_voted = ls_room_rotation_is_voted(room->plan);
     if (event->kind == LS_MATCH_ENDED) {
         announce_next(room);
     } else if (event->kind == LS_MATCH_STARTED && is_voted) {
@@ -180,7 +179,7 @@ static void receive_rotation_event(worker_room *room, const ls_match_event *even
     } else if (event->kind == LS_MATCH_PLAYER_LEFT) {
         room->votes.choices[event->slot] = 0;
     } else if (event->kind == LS_MATCH_CHAT &&
-               ls_room_votes_receive(&room->votes, &room->plan, event->slot, event->text.bytes)) {
+               ls_room_votes_receive(&room->votes, room->plan, event->slot, event->text.bytes)) {
         room->told = ls_slot_set_first(ls_match_players(match_of(room)));
     }
 }
@@ -263,7 +262,7 @@ static void send_newest(worker_room *room, ls_worker_message_kind kind)
     message->kind = kind;
     message->id = kind == LS_WORKER_GONE ? room->next : 0;
     message->is_unplayed = !room->is_played;
-    ls_room_report_copy(&message->report, &room->report);
+    message->report = room->report; /* with its players, which stay the room's */
     all->config.notify(all->config.user, message);
 }
 
@@ -275,10 +274,10 @@ static void send_report(worker_room *room, ls_worker_message_kind kind)
 
 /* ---- opening ---- */
 
-static bool is_public(const worker_room *room)
+static bool is_private_by(const ls_room_settings *settings)
 {
-    const char *is_private = ls_room_settings_find(&room->settings, "private");
-    return !is_private || strcmp(is_private, "on") != 0;
+    const char *is_private = ls_room_settings_find(settings, "private");
+    return is_private && strcmp(is_private, "on") == 0;
 }
 
 /* A peer as bans may name it. */
@@ -376,7 +375,7 @@ static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text
                                .title = room->report.name,
                                .label = room->report.name,
                                .name = room->report.name,
-                               .is_for_invited = !is_public(room),
+                               .is_for_invited = room->is_private,
                                .held = held,
                                .journal_dir = all->config.settings->journal_dir,
                                .is_public = all->config.settings->has_broadcast && is_public(room),
@@ -399,7 +398,36 @@ static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text
 static void destroy_room(worker_room *room)
 {
     ls_room_game_destroy(room->game);
+    ls_room_settings_release(room->settings);
+    ls_room_settings_release(room->plan);
+    ls_room_report_deinit(&room->report);
     ls_release(ls_allocator_heap(), room);
+}
+
+static ls_status keep_settings(worker_room *room, const ls_room_settings *given, ls_text *why)
+{
+    ls_room_settings match;
+    ls_status status = ls_room_rotation_settle(given, &match, why);
+    LS_THEN(status, ls_room_settings_join_timeout(&match, &room->join_timeout_s, why));
+    if (status != LS_OK) {
+        return status;
+    }
+    room->is_private = is_private_by(&match);
+    room->plan = ls_room_settings_keep(given);
+    room->settings = ls_room_settings_keep(&match);
+    return room->plan && room->settings ? LS_OK : LS_NO_MEMORY;
+}
+
+static ls_status load_game(worker_room *room, ls_text *why)
+{
+    const ls_worker_settings *settings = room->all->config.settings;
+    const ls_room_loading loading = {.settings = room->settings,
+                                     .plugin_dir = settings->plugin_dir,
+                                     .files = &settings->files,
+                                     .journal = room->journal[0] ? room->journal : NULL,
+                                     .path = room->path,
+                                     .path_capacity = sizeof room->path};
+    return ls_room_load(&loading, &room->game, why);
 }
 
 static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *message,
@@ -412,7 +440,6 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     }
     room->all = all;
     room->is_played = !message->is_unplayed;
-    room->plan = message->command.settings;
     room->report.worker = all->config.settings->worker;
     room->report.opened_unix_ms = ls_clock_unix_ms();
     memcpy(room->report.name, message->command.room, sizeof room->report.name);
@@ -421,16 +448,9 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     ls_work_mark_name(all->config.mark, LS_WORK_MARK_OPENING, room->report.name);
     ls_work_mark_begin(all->config.mark, LS_WORK_MARK_OPENING);
     note_for_crash(room, LS_CRASH_LOG_OPENING, 0);
-    const ls_room_loading loading = {.settings = &room->settings,
-                                     .plugin_dir = all->config.settings->plugin_dir,
-                                     .files = &all->config.settings->files,
-                                     .journal = message->journal[0] ? room->journal : NULL,
-                                     .path = room->path,
-                                     .path_capacity = sizeof room->path};
     next_match *before = take_seats(all, room->report.name);
-    ls_status status = ls_room_rotation_settle(&room->plan, &room->settings, why);
-    LS_THEN(status, ls_room_load(&loading, &room->game, why));
-    LS_THEN(status, ls_room_settings_join_timeout(&room->settings, &room->join_timeout_s, why));
+    ls_status status = keep_settings(room, &message->command.settings, why);
+    LS_THEN(status, load_game(room, why));
     LS_THEN(status, open_room(room, before ? &before->seats : NULL, why));
     if (before && room->join_timeout_s == 0) {
         room->join_timeout_s = NEXT_WAIT_S;
@@ -573,7 +593,8 @@ static ls_status save(worker_room *room, const ls_worker_message *message, ls_se
 static ls_status draw(worker_room *room, const ls_worker_message *message, ls_service_result *out)
 {
     (void)message;
-    return ls_room_picture_make(ls_match_instance(match_of(room)), &out->body, &out->text);
+    ls_sim_instance *instance = ls_match_instance(match_of(room));
+    return instance ? ls_room_picture_make(instance, &out->body, &out->text) : LS_NO_MEMORY;
 }
 
 typedef ls_status (*room_command)(worker_room *room, const ls_worker_message *message,
@@ -665,37 +686,6 @@ static void report_saved(ls_worker_rooms *all, const worker_room *room, ls_statu
     message->result.body = NULL;
 }
 
-/* Of a match that was saved before and has gone on from there. */
-static bool is_saved_folder(const char *folder, const char *journal_dir)
-{
-    char saved[LS_WORKER_PATH_BYTES_MAX + 8];
-    snprintf(saved, sizeof saved, "%s/saved", journal_dir);
-    return ls_output_is_same_file(folder, saved);
-}
-
-/* Among those that are written a retention limit would find it. */
-static void move_journal(const ls_worker_rooms *all, const char *path,
-                         char moved[LS_WORKER_PATH_BYTES_MAX])
-{
-    char folder[LS_WORKER_PATH_BYTES_MAX];
-    const char *slash = strrchr(path, '/');
-    int folder_bytes = slash ? (int)(slash - path) : 0;
-    snprintf(folder, sizeof folder, "%.*s", folder_bytes, path);
-    if (is_saved_folder(folder, all->config.settings->journal_dir)) {
-        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
-        return;
-    }
-    snprintf(folder, sizeof folder, "%.*s/saved", folder_bytes, path);
-    int bytes = snprintf(moved, LS_WORKER_PATH_BYTES_MAX, "%.*s/saved%s", folder_bytes, path,
-                         slash ? slash : path);
-    bool is_there = ls_folder_make(folder, true) || errno == EEXIST;
-    if (!is_there || (size_t)bytes >= LS_WORKER_PATH_BYTES_MAX || rename(path, moved) != 0) {
-        ls_log_line(&all->config.console->log, LS_LOG_WARNING,
-                    "the journal %s stays where it is: %s", path, strerror(errno));
-        ls_name_copy(moved, LS_WORKER_PATH_BYTES_MAX, path);
-    }
-}
-
 /* The room is closed, and its journal with it. */
 static void finish_saving(ls_worker_rooms *all, worker_room *room)
 {
@@ -705,7 +695,10 @@ static void finish_saving(ls_worker_rooms *all, worker_room *room)
         report_saved(all, room, room->saving.status, room->saving.why);
     }
     if (room->saving.state == LS_SAVING_LEFT) {
-        move_journal(all, room->journal, moved);
+        if (!ls_room_saving_move(room->journal, all->config.settings->journal_dir, moved)) {
+            ls_log_line(&all->config.console->log, LS_LOG_WARNING,
+                        "the journal %s stays where it is: %s", room->journal, strerror(errno));
+        }
         ls_log_line(&all->config.console->log, LS_LOG_INFO, "room %s is saved: %s",
                     room->report.name, moved);
         report_saved(all, room, LS_OK, moved);
@@ -839,7 +832,7 @@ static void on_done(void *user, ls_room *of)
 
 static uint32_t open_seats(const worker_room *room)
 {
-    return is_public(room) ? ls_match_seats_open(match_of(room)) : 0;
+    return !room->is_private ? ls_match_seats_open(match_of(room)) : 0;
 }
 
 /* With those of `coming` who find a seat there; returns how many are left. */
@@ -863,7 +856,7 @@ ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t comin
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
             const worker_room *room = at(all, i);
-            bool is_awaited = room && is_public(room) && ls_match_is_awaited(match_of(room));
+            bool is_awaited = room && !room->is_private && ls_match_is_awaited(match_of(room));
             if (room && (rounds == 1 || is_awaited == (round == 0))) {
                 coming = add_seats(room, coming, &seats);
             }
@@ -876,7 +869,7 @@ bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         const worker_room *room = at(all, i);
-        if (room && is_public(room) && ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
+        if (room && !room->is_private && ls_match_state_of(match_of(room)) < LS_MATCH_ENDING &&
             ls_match_config_of(match_of(room))->spectators_max > 0) {
             return true;
         }

@@ -509,6 +509,19 @@ Test(programs_service, rooms_that_are_over_leave_nothing_behind)
     cr_expect_eq(hosted_number(summary, "counters.players_joined"), 3);
 }
 
+/* More than commands that may wait for their results at a time. */
+Test(programs_service, rooms_are_opened_as_many_as_are_asked_for)
+{
+    hosted_serve("--config",
+                 write_config_for(300, "[[rooms]]\nname = \"many\"\nopen = 300\n"
+                                       "sim = \"arena\"\nplayers = 1\n"),
+                 "-v");
+    hosted_expect_words(&hosted.server, "the journal of many-299 is");
+    hosted_expect_words(&hosted.server, "the journal of many-300 is");
+    end_service();
+    cr_expect_geq(hosted_number(hosted_server_summary(), "rooms_opened"), 299);
+}
+
 /* The next room is opened when the first has ended: a newcomer waits for it, or gives up in words.
  * Matches end by themselves: a seat that a player left in time would be given to a newcomer. */
 Test(programs_service, newcomer_waits_for_a_seat_as_long_as_it_may)

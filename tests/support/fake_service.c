@@ -254,6 +254,7 @@ static void add_players(ls_room_report *of)
     of->tick = 1000;
     of->seats_open = 0;
     of->player_count = 2;
+    of->players = ls_allocate_array(ls_allocator_heap(), 2, sizeof *of->players);
     for (uint32_t i = 0; i < 2; i++) {
         ls_room_player *to = &of->players[i];
         to->slot = i;

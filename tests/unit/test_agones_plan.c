@@ -11,6 +11,7 @@ static ls_agones_request request;
 static ls_agones_opening opening;
 static uint32_t row;               /* of the room that was to be opened last */
 static ls_room_report room, other; /* of the service; "": there is none */
+static ls_room_player player;      /* the only one of a room */
 static ls_room_register *rooms;
 static bool is_ready;
 static uint64_t now_ns;
@@ -37,10 +38,10 @@ static void show_rooms(void)
     cr_assert_eq(ls_room_register_create(NULL, &rooms, NULL), LS_OK);
     view.rooms = rooms;
     if (room.name[0] != '\0') {
-        ls_room_register_add(rooms, room.name)->report = room;
+        ls_room_report_copy(&ls_room_register_add(rooms, room.name)->report, &room);
     }
     if (other.name[0] != '\0') {
-        ls_room_register_add(rooms, other.name)->report = other;
+        ls_room_report_copy(&ls_room_register_add(rooms, other.name)->report, &other);
     }
 }
 
@@ -331,12 +332,13 @@ Test(agones_plan, kept_room_is_waited_for_while_somebody_is_in_it)
     snprintf(other.name, sizeof other.name, "arena-1");
     snprintf(other.group, sizeof other.group, "arena");
     other.player_count = 1;
-    other.players[0].is_here = true;
+    other.players = &player;
+    player.is_here = true;
     room.name[0] = '\0';
     expect_all_told();
     cr_assert_eq(next(), LS_AGONES_NOTHING);
     cr_assert_not(plan.is_ready_told);
-    other.players[0].is_here = false;
+    player.is_here = false;
     other.state = LS_ROOM_RUNNING;
     expect_all_told();
     cr_assert_not(plan.is_ready_told, "they may come back");
@@ -434,7 +436,8 @@ Test(agones_plan, fleet_without_lists_is_not_told_again)
     cr_assert(plan.has_no_list);
     snprintf(room.name, sizeof room.name, "duel");
     room.player_count = 1;
-    room.players[0].is_here = true;
+    room.players = &player;
+    player.is_here = true;
     expect(LS_AGONES_ROOMS);
     cr_assert_eq(next(), LS_AGONES_NOTHING);
 }

@@ -80,7 +80,9 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     ls_name_copy(room->journal, sizeof room->journal, journal);
     room->report.worker = 3;
     room->report.match_id = UINT64_C(0xfedcba9876543210);
-    cr_assert_eq(ls_room_settings_set(&room->settings, "param", "size=3", NULL), LS_OK);
+    ls_room_settings settings = {.count = 0};
+    cr_assert_eq(ls_room_settings_set(&settings, "param", "size=3", NULL), LS_OK);
+    cr_assert_eq(ls_room_register_set(room, &settings), LS_OK);
     room->is_paused = true;
     room->is_unplayed = true;
     ls_text_set(&room->pause_why, "lunch");
@@ -98,7 +100,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     cr_assert_str_eq(known->pause_why.bytes, "lunch");
     cr_assert(known->is_kept);
     cr_assert_not(known->is_open);
-    cr_assert_str_eq(ls_room_settings_find(&known->settings, "param"), "size=3");
+    cr_assert_str_eq(ls_room_settings_find(known->settings, "param"), "size=3");
 }
 
 /* The folder has another name when the service is started elsewhere. */

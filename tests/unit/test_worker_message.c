@@ -46,6 +46,8 @@ Test(worker_message, a_report_arrives_with_its_players_and_counters)
     report->counters.ticks = 5000000000;
     report->counters.desyncs[LS_DESYNC_CLASS_BUILD] = 2;
     report->counters.lateness = (ls_room_histogram){.count = 3, .sum_ms = 1.5, .bins = {2, 0, 1}};
+    static ls_room_player players[LS_PLAYERS_MAX];
+    report->players = players;
     report->player_count = LS_PLAYERS_MAX;
     for (uint32_t i = 0; i < LS_PLAYERS_MAX; i++) {
         report->players[i].slot = i;
@@ -53,7 +55,16 @@ Test(worker_message, a_report_arrives_with_its_players_and_counters)
         ls_name_copy(report->players[i].name, sizeof report->players[i].name, "<b>\"\\\x01");
     }
     pass_on();
-    cr_assert_eq(memcmp(&after.report, &before.report, sizeof after.report), 0);
+    ls_room_report copy = {.players = NULL};
+    ls_room_report_copy(&copy, &after.report);
+    cr_assert_neq(copy.players, after.report.players);
+    cr_assert_eq(memcmp(copy.players, players, sizeof players), 0);
+    cr_assert_eq(memcmp(after.report.players, players, sizeof players), 0);
+    ls_room_report_deinit(&copy);
+    ls_worker_message_deinit(&after);
+    report->players = NULL;
+    report->player_count = 0;
+    cr_assert_eq(memcmp(&after.report, report, sizeof after.report), 0);
 }
 
 Test(worker_message, results_and_events_arrive)
