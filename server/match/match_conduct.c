@@ -72,7 +72,7 @@ static void send_all(ls_match *match)
 static void send_again(ls_match *match)
 {
     match->sent.again_ns = 0;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         if (is_sent_twice(match, slot)) {
             send_packet(match, slot);
         }

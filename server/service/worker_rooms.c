@@ -378,7 +378,8 @@ static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text
                                .is_for_invited = room->is_private,
                                .held = held,
                                .journal_dir = all->config.settings->journal_dir,
-                               .is_public = all->config.settings->has_broadcast && is_public(room),
+                               .is_public =
+                                   all->config.settings->has_broadcast && !room->is_private,
                                .resume = resume,
                                .resume_path = room->journal,
                                .owner = room};
