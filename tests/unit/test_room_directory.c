@@ -82,8 +82,9 @@ Test(room_directory, it_holds_as_many_rooms_as_a_service_and_leaves_out_more)
         snprintf(name, sizeof name, "r%u", i);
         ls_room_directory_note(directory, name, i + 1, 1, true);
     }
-    cr_assert_eq(ls_room_directory_find(directory, "r4095"), 1);
-    cr_assert_eq(ls_room_directory_find(directory, "r4096"), UINT32_MAX);
+    cr_assert_eq(ls_room_directory_find(directory, name), UINT32_MAX);
+    snprintf(name, sizeof name, "r%u", LS_SERVICE_ROOMS_MAX - 1);
+    cr_assert_eq(ls_room_directory_find(directory, name), 1);
 }
 
 static void note(uint32_t worker, uint32_t open, uint32_t awaited, uint32_t players)

@@ -85,7 +85,7 @@ Test(worker_settings, line_that_lacks_a_member_is_refused)
         cr_expect_null(texts);
         members++;
     }
-    cr_expect_eq(members, 27);
+    cr_expect_eq(members, 28);
     ls_json_destroy(whole);
     ls_json_release_line(line);
 }
