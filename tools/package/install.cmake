@@ -67,7 +67,7 @@ install(TARGETS ${libraries} EXPORT LockstepTargets COMPONENT dev)
 # from whoever links it.
 install(TARGETS lockstep EXPORT LockstepTargets
   LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
-install(DIRECTORY tools/bindings/python tools/bindings/csharp
+install(DIRECTORY tools/bindings/python tools/bindings/csharp tools/bindings/mono
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep COMPONENT dev PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY tools/bindings/rust/lockstep tools/bindings/rust/lockstep-sys
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/rust COMPONENT dev PATTERN tests EXCLUDE)

@@ -81,6 +81,7 @@ namespace Lockstep
         internal readonly lockstep_game* Table; // stays as long as the process: it is small
         readonly List<lockstep_field> fields = new List<lockstep_field>();
         Exception failure;
+        internal static bool EndsWithExceptions; // in a plug-in no call from C# throws them
 
         /// <summary>`edges` and `buttons`: masks of an input's bits, see lockstep.h.</summary>
         protected Game(string name, Type state, int playersMax, int inputBytes = 1,
@@ -117,12 +118,19 @@ namespace Lockstep
             throw thrown;
         }
 
+        void Keep(Exception thrown)
+        {
+            if (EndsWithExceptions)
+                Environment.FailFast(thrown.ToString());
+            failure = failure ?? thrown;
+        }
+
         [MonoPInvokeCallback(typeof(InitCallback))]
         static void RunInit(IntPtr user, void* state, lockstep_setup* setup)
         {
             Game game = games[(int)user];
             try { game.Init(state, setup->seed, (int)setup->players); }
-            catch (Exception thrown) { game.failure = game.failure ?? thrown; }
+            catch (Exception thrown) { game.Keep(thrown); }
         }
 
         // An exception must not leave through frames of C: the next call from C# throws it.
@@ -131,7 +139,7 @@ namespace Lockstep
         {
             Game game = games[(int)user];
             try { game.Step(state, new Inputs(inputs)); }
-            catch (Exception thrown) { game.failure = game.failure ?? thrown; }
+            catch (Exception thrown) { game.Keep(thrown); }
         }
 
         // C has a game's number, as it can hold no reference. One that is added may move the others
@@ -203,6 +211,19 @@ namespace Lockstep
             }
             if (Marshal.SizeOf(type) > end)
                 Put(prefix + "end_padding", "", 0, Marshal.SizeOf(type) - end, count, offset + end, stride);
+        }
+    }
+
+    /// <summary>What tools/bindings/mono/plugin.c asks for: the table of the assembly's only game.
+    /// </summary>
+    public static unsafe class Plugin
+    {
+        public static IntPtr Table()
+        {
+            Game.EndsWithExceptions = true;
+            var games = typeof(Game).Assembly.GetTypes().Where(
+                type => type.IsSubclassOf(typeof(Game)) && !type.IsAbstract);
+            return (IntPtr)((Game)Activator.CreateInstance(games.Single())).Table;
         }
     }
 }

@@ -145,7 +145,7 @@ namespace Lockstep
 
     public static unsafe class Native
     {
-        const string Library = "lockstep";
+        const string Library = "liblockstep";
 
         public const int LOCKSTEP_CLIENT = 1;
         public const int LOCKSTEP_HOST = 2;

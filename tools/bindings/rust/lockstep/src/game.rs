@@ -134,6 +134,7 @@ pub struct Slot(sys::lockstep_slot);
 
 impl Slot {
     /// Any bytes, from any machine; none while nobody plays there.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         match self.0.size {
             0 => &[],
@@ -142,6 +143,7 @@ impl Slot {
     }
 
     /// The first byte; 0 where there is none.
+    #[inline]
     pub fn byte(&self) -> u8 {
         self.bytes().first().copied().unwrap_or(0)
     }
@@ -175,7 +177,7 @@ pub trait Game: Part {
     const BUTTONS: &'static [u8] = &[];
 
     /// The state comes zeroed.
-    fn init(&mut self, _setup: &sys::lockstep_setup) {}
+    fn init(&mut self, _setup: &crate::Setup) {}
     fn step(&mut self, inputs: &Inputs);
 }
 

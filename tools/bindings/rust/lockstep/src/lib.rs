@@ -5,6 +5,7 @@ mod game;
 
 pub use game::{leaked, own, Angle, Fixed, Game, Inputs, Members, Part, Place, Row, Slot, Table};
 pub use lockstep_sys as sys;
+pub use lockstep_sys::lockstep_setup as Setup;
 
 use std::ffi::{CStr, CString};
 use std::mem::{align_of, size_of};
@@ -167,6 +168,7 @@ impl Handle {
         Ok(handle)
     }
 
+    #[inline]
     fn check(&self, result: c_int) -> Result<c_int> {
         if result >= 0 {
             return Ok(result);
@@ -313,10 +315,12 @@ impl Client {
 
 impl Simulation {
     /// Steps once; `inputs` has the same number of bytes for each slot.
+    #[inline]
     pub fn step(&mut self, inputs: &[u8]) -> Result<()> {
         Simulation::step_raw(std::slice::from_ref(&self.raw), inputs, self)
     }
 
+    #[inline]
     fn step_raw(raw: &[*mut sys::lockstep], inputs: &[u8], first: &Handle) -> Result<()> {
         let needed = raw.len() * first.input_bytes;
         if inputs.len() != needed {
