@@ -10,14 +10,14 @@
 typedef enum ls_send_loss {
     LS_SEND_LOSS_FEW,
     LS_SEND_LOSS_SOME, /* from 2 % on, until it is below 1.2 % */
-    LS_SEND_LOSS_MANY, /* from 8 % on, until it is below 6 %: so often several in a row */
+    LS_SEND_LOSS_MANY, /* from 9 % on, until it is below 7 %: two in a row in one of 100 */
 } ls_send_loss;
 
 /* In packets of 256. */
 #define LS_SEND_SOME_LOSS 5u
 #define LS_SEND_FEW_LOSS 3u
-#define LS_SEND_MANY_LOSS 20u
-#define LS_SEND_NOT_MANY_LOSS 15u
+#define LS_SEND_MANY_LOSS 23u
+#define LS_SEND_NOT_MANY_LOSS 18u
 
 /* The loss by the newest report, and by what was known before. */
 static inline ls_send_loss ls_send_loss_of(ls_send_loss before, uint32_t loss)
