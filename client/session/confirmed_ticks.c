@@ -479,19 +479,11 @@ void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_req
 
 /* ---- ticks that come in parts ---- */
 
-/* The most that a coded tick can take: per slot two event bits and a change of 3 bits, a size of at
- * most 15 and the bytes; three flags for the whole tick. */
-static uint32_t largest_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max)
-{
-    uint32_t bits = 3 + slot_count * (2 + 3 + 15 + 8 * input_bytes_max);
-    return (bits + 7) / 8;
-}
-
 ls_status ls_tick_parts_init(ls_tick_parts *parts, uint32_t slot_count, uint32_t input_bytes_max,
                              const ls_allocator *allocator)
 {
     parts->allocator = allocator;
-    parts->capacity_bytes = largest_tick_bytes(slot_count, input_bytes_max);
+    parts->capacity_bytes = (uint32_t)ls_ticks_tick_bytes_max(slot_count, input_bytes_max);
     parts->bytes = ls_allocate_array(allocator, LS_TICK_PARTS_AHEAD, parts->capacity_bytes);
     return parts->bytes ? LS_OK : LS_NO_MEMORY;
 }

@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Kinds of input change, coded after its first bit. */
-enum {
-    CHANGE_EMPTY,
+/* Kinds of input change: so many times a 1 follows its first bit, and, but for the last, a 0. */
+typedef enum change_kind {
+    CHANGE_ONE_BIT,
     CHANGE_SAME_SIZE,
-    CHANGE_RAW
-};
+    CHANGE_EMPTY,
+    CHANGE_RAW,
+} change_kind;
 
 enum {
     LAG_FIELDS = 6, /* of the lag report; left out where they are 0 */
 
-    GROUP_SLOTS = 8,    /* of a large match share a bit that says whether one of them changes */
-    UNGROUPED_MAX = 32, /* slots of a match without groups */
+    GROUP_SLOTS = 4, /* share a bit that says whether one changes, where there are more slots */
 };
 
 static void kind_bits(ls_bit_stream *stream, uint32_t kind)
@@ -177,7 +177,19 @@ static size_t uvar_bits(uint32_t value)
     return bits;
 }
 
-static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input *input)
+/* Of the place of a bit in an input of so many bytes, which are not 0. */
+static unsigned place_bits(uint32_t size)
+{
+    unsigned bits = 3;
+    while (size > UINT32_C(1) << (bits - 3)) {
+        bits++;
+    }
+    return bits;
+}
+
+/* `*place`: of the bit, of ONE_BIT. */
+static change_kind shortest_change(const ls_slot_input *before, const ls_slot_input *input,
+                                   uint32_t *place)
 {
     if (input->size == 0) {
         return CHANGE_EMPTY;
@@ -185,12 +197,42 @@ static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input
     if (input->size != before->size) {
         return CHANGE_RAW;
     }
-    size_t same_size_bits = input->size;
+    uint32_t differing = 0;
+    uint32_t last = 0;
     for (uint32_t i = 0; i < input->size; i++) {
-        same_size_bits += input->bytes[i] != before->bytes[i] ? 8 : 0;
+        bool is_other = input->bytes[i] != before->bytes[i];
+        differing += is_other;
+        last = is_other ? i : last;
     }
-    size_t raw_bits = uvar_bits(input->size) + (size_t)input->size * 8;
+    unsigned flipped = input->bytes[last] ^ before->bytes[last];
+    if (differing == 1 && (flipped & (flipped - 1)) == 0) {
+        for (*place = last * 8; flipped > 1; flipped >>= 1) {
+            ++*place;
+        }
+        return CHANGE_ONE_BIT;
+    }
+    size_t same_size_bits = input->size + (size_t)differing * 8;
+    size_t raw_bits = 1 + uvar_bits(input->size) + (size_t)input->size * 8;
     return same_size_bits <= raw_bits ? CHANGE_SAME_SIZE : CHANGE_RAW;
+}
+
+static void write_kind(ls_bit_stream *stream, change_kind kind)
+{
+    for (unsigned i = 0; i < (unsigned)kind; i++) {
+        ls_bits_write_bit(stream, true);
+    }
+    if (kind != CHANGE_RAW) {
+        ls_bits_write_bit(stream, false);
+    }
+}
+
+static change_kind read_kind(ls_bit_stream *stream)
+{
+    unsigned kind = CHANGE_ONE_BIT;
+    while (kind != CHANGE_RAW && ls_bits_read_bit(stream)) {
+        kind++;
+    }
+    return (change_kind)kind;
 }
 
 LS_TICK_CODE static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
@@ -200,24 +242,48 @@ LS_TICK_CODE static void write_change(ls_bit_stream *stream, const ls_slot_input
         ls_bits_write_bit(stream, false);
         return;
     }
-    unsigned change = shortest_change(before, input);
+    uint32_t place = 0;
+    uint32_t size = input->size;
+    change_kind kind = shortest_change(before, input, &place);
     ls_bits_write_bit(stream, true);
-    ls_bits_write_bit(stream, change != CHANGE_EMPTY);
-    if (change == CHANGE_EMPTY) {
-        return;
-    }
-    ls_bits_write_bit(stream, change == CHANGE_RAW);
-    if (change == CHANGE_RAW) {
-        uint32_t size = input->size;
+    write_kind(stream, kind);
+    if (kind == CHANGE_ONE_BIT) {
+        ls_bits_u32(stream, &place, place_bits(size));
+    } else if (kind == CHANGE_RAW) {
         ls_bits_uvar(stream, &size, 0, LS_INPUT_BYTES_MAX);
-        ls_bits_write_bytes(stream, input->bytes, input->size);
-        return;
+        ls_bits_write_bytes(stream, input->bytes, size);
     }
-    for (uint32_t i = 0; i < input->size; i++) {
+    for (uint32_t i = 0; kind == CHANGE_SAME_SIZE && i < size; i++) {
         uint32_t byte = (uint32_t)(input->bytes[i] ^ before->bytes[i]);
         ls_bits_write_bit(stream, byte != 0);
         if (byte != 0) {
             ls_bits_u32(stream, &byte, 8);
+        }
+    }
+}
+
+static void read_one_bit(ls_bit_stream *stream, uint8_t *bytes, uint32_t size)
+{
+    uint32_t place = 0;
+    if (size == 0) {
+        ls_bits_fail(stream);
+        return;
+    }
+    ls_bits_u32(stream, &place, place_bits(size));
+    if (place / 8 >= size) {
+        ls_bits_fail(stream);
+        return;
+    }
+    bytes[place / 8] ^= (uint8_t)(1u << place % 8);
+}
+
+static void read_same_size(ls_bit_stream *stream, uint8_t *bytes, uint32_t size)
+{
+    for (uint32_t i = 0; i < size && !stream->is_failed; i++) {
+        if (ls_bits_read_bit(stream)) {
+            uint32_t byte = 0;
+            ls_bits_u32(stream, &byte, 8);
+            bytes[i] ^= (uint8_t)byte;
         }
     }
 }
@@ -228,22 +294,20 @@ static bool read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t 
     if (!ls_bits_read_bit(stream)) {
         return false;
     }
-    if (!ls_bits_read_bit(stream)) {
+    switch (read_kind(stream)) {
+    case CHANGE_ONE_BIT:
+        read_one_bit(stream, cursor->bytes[slot], cursor->sizes[slot]);
+        break;
+    case CHANGE_SAME_SIZE:
+        read_same_size(stream, cursor->bytes[slot], cursor->sizes[slot]);
+        break;
+    case CHANGE_EMPTY:
         cursor->sizes[slot] = 0;
-        return true;
-    }
-    bool is_raw = ls_bits_read_bit(stream);
-    if (is_raw) {
+        break;
+    case CHANGE_RAW:
         ls_bits_uvar(stream, &cursor->sizes[slot], 0, cursor->input_bytes_max);
         ls_bits_read_bytes(stream, cursor->bytes[slot], cursor->sizes[slot]);
-        return true;
-    }
-    for (uint32_t i = 0; i < cursor->sizes[slot] && !stream->is_failed; i++) {
-        if (ls_bits_read_bit(stream)) {
-            uint32_t byte = 0;
-            ls_bits_u32(stream, &byte, 8);
-            cursor->bytes[slot][i] = (uint8_t)(byte ^ cursor->bytes[slot][i]);
-        }
+        break;
     }
     return true;
 }
@@ -271,7 +335,7 @@ bool ls_inputs_write_tick(ls_bit_stream *stream, const ls_slot_input *before,
 /* Behind the last slot of the group that begins with this one; 0: none begins here. */
 static uint32_t group_end(uint32_t slot, uint32_t slot_count)
 {
-    bool is_first = slot_count > UNGROUPED_MAX && slot % GROUP_SLOTS == 0;
+    bool is_first = slot_count > GROUP_SLOTS && slot % GROUP_SLOTS == 0;
     return is_first ? LS_MIN(slot + GROUP_SLOTS, slot_count) : 0;
 }
 
@@ -325,9 +389,9 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
 
 size_t ls_ticks_tick_bytes_max(uint32_t slot_count, uint32_t input_bytes_max)
 {
-    /* Events are two bits; a change says that it is one, not empty and raw, and its size. */
-    size_t slot_bits = 2 + 3 + uvar_bits(input_bytes_max) + (size_t)input_bytes_max * 8;
-    size_t groups = slot_count > UNGROUPED_MAX ? slot_count / GROUP_SLOTS + 1 : 0;
+    /* Events are two bits; a change says that it is one, and raw, and its size. */
+    size_t slot_bits = 2 + 4 + uvar_bits(input_bytes_max) + (size_t)input_bytes_max * 8;
+    size_t groups = slot_count > GROUP_SLOTS ? slot_count / GROUP_SLOTS + 1 : 0;
     size_t bits = 3 + groups + slot_count * slot_bits + 1; /* and the end mark */
     return (bits + 7) / 8;
 }

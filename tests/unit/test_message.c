@@ -479,15 +479,18 @@ Test(message, inputs_have_the_layout_of_the_page)
                                                   .held_tick = 99}}};
     const uint8_t old_bytes[] = {0x01, 0x02};
     const uint8_t new_bytes[] = {0x01, 0x42};
+    const uint8_t other_bytes[] = {0x01, 0x41};
     ls_slot_input before = {old_bytes, 2, 0};
     ls_slot_input change = {new_bytes, 2, 0};
+    ls_slot_input other = {other_bytes, 2, 0};
     ls_slot_input empty = {NULL, 0, 0};
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_inputs_header_bits(&stream, &header, 0);
     cr_assert(ls_inputs_write_tick(&stream, &before, &change));
-    cr_assert(ls_inputs_write_tick(&stream, &change, &change));
-    cr_assert(ls_inputs_write_tick(&stream, &change, &empty));
+    cr_assert(ls_inputs_write_tick(&stream, &change, &other));
+    cr_assert(ls_inputs_write_tick(&stream, &other, &other));
+    cr_assert(ls_inputs_write_tick(&stream, &other, &empty));
     cr_assert(ls_inputs_write_tick(&stream, &empty, &change));
     ls_tick_packet_write_end(&stream);
 
@@ -511,17 +514,20 @@ Test(message, inputs_have_the_layout_of_the_page)
     wire_uvar(&wire, 0xffff);
     wire_uvar(&wire, 1);
     wire_uvar(&wire, 99);
-    wire_u(&wire, 1, 1); /* an input of the same size: */
+    wire_u(&wire, 1, 1); /* an input with one bit flipped: */
+    wire_u(&wire, 1, 2); /* 10 */
+    wire_u(&wire, 14, 4);
+    wire_u(&wire, 1, 1); /* of the same size: */
     wire_u(&wire, 3, 3); /* 110 */
     wire_u(&wire, 0, 1);
     wire_u(&wire, 1, 1);
-    wire_u(&wire, 0x40, 8);
+    wire_u(&wire, 0x03, 8);
     wire_u(&wire, 1, 1); /* the same bytes: 0 */
     wire_u(&wire, 0, 1);
-    wire_u(&wire, 1, 1); /* empty: 10 */
-    wire_u(&wire, 1, 2);
-    wire_u(&wire, 1, 1); /* another size: 111 */
-    wire_u(&wire, 7, 3);
+    wire_u(&wire, 1, 1); /* empty: 1110 */
+    wire_u(&wire, 7, 4);
+    wire_u(&wire, 1, 1); /* another size: 1111 */
+    wire_u(&wire, 15, 4);
     wire_uvar(&wire, 2);
     wire_u(&wire, 0x4201, 16);
     wire_u(&wire, 0, 1); /* end */
@@ -567,7 +573,7 @@ Test(message, ticks_have_the_layout_of_the_page)
     wire_u(&wire, 2, 2);
     wire_u(&wire, 1, 1); /* and inputs: */
     wire_u(&wire, 0, 1);
-    wire_u(&wire, 7, 3);
+    wire_u(&wire, 15, 4);
     wire_uvar(&wire, 1);
     wire_u(&wire, 0x81, 8);
     wire_u(&wire, 0, 1);

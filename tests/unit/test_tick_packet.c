@@ -163,21 +163,45 @@ static size_t uvar_bits(uint32_t value)
     return wire.count;
 }
 
-/* Bits of the shortest way to say it, found by trying all four. */
+/* That the highest place of a bit in so many bytes needs. */
+static size_t place_bits(uint32_t size)
+{
+    size_t bits = 0;
+    for (uint32_t place = size * 8 - 1; place > 0; place >>= 1) {
+        bits++;
+    }
+    return bits;
+}
+
+static uint32_t count_ones(uint32_t value)
+{
+    uint32_t ones = 0;
+    for (; value > 0; value >>= 1) {
+        ones += value & 1u;
+    }
+    return ones;
+}
+
+/* Bits of the shortest way to say it, found by trying all five. */
 static size_t least_bits(const ls_slot_input *before, const ls_slot_input *input)
 {
     bool has_same_size = before->size == input->size;
-    size_t least = 3 + uvar_bits(input->size) + (size_t)input->size * 8;
+    size_t least = 4 + uvar_bits(input->size) + (size_t)input->size * 8;
     size_t differing = 0;
+    uint32_t flipped = 0;
     for (uint32_t i = 0; has_same_size && i < input->size; i++) {
         differing += before->bytes[i] != input->bytes[i];
+        flipped += count_ones(before->bytes[i] ^ input->bytes[i]);
     }
     size_t same_size_bits = 3 + input->size + differing * 8;
     if (has_same_size && same_size_bits < least) {
         least = same_size_bits;
     }
-    if (input->size == 0 && least > 2) {
-        least = 2;
+    if (has_same_size && flipped == 1) {
+        least = 2 + place_bits(input->size);
+    }
+    if (input->size == 0 && least > 4) {
+        least = 4;
     }
     return has_same_size && differing == 0 ? 1 : least;
 }
@@ -198,11 +222,15 @@ Test(tick_packet, the_shortest_change_is_chosen)
             bool is_alike = ls_rng_below(&rng, 8) < alike;
             input_bytes[i] = is_alike ? before_bytes[i] : (uint8_t)ls_rng_next(&rng);
         }
+        if (round % 4 == 0 && size > 0) {
+            memcpy(input_bytes, before_bytes, size);
+            input_bytes[ls_rng_below(&rng, size)] ^= (uint8_t)(1u << ls_rng_below(&rng, 8));
+        }
         uint8_t bytes[64];
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
         cr_assert(ls_inputs_write_tick(&stream, &before, &input));
         cr_assert_eq(stream.position_bits, 1 + least_bits(&before, &input));
-        raw_of_same_size += before.size == size && (bytes[0] & 0xf) == 0xf;
+        raw_of_same_size += before.size == size && (bytes[0] & 0x1f) == 0x1f;
     }
     cr_assert_gt(raw_of_same_size, 100, "the closest choice was never made");
 }
@@ -215,7 +243,7 @@ Test(tick_packet, any_change_that_says_the_same_is_read)
     /* with nothing that differs: 0 would do */
     wire_bits same_size = WIRE(U(1, 1), U(3, 3), U(0, 2));
     /* of the same bytes */
-    wire_bits raw = WIRE(U(1, 1), U(7, 3), UVAR(2), U(0x0807, 16));
+    wire_bits raw = WIRE(U(1, 1), U(15, 4), UVAR(2), U(0x0807, 16));
     wire_bits exclusive_or_of_nothing = WIRE(U(1, 1), U(3, 3), U(1, 1), U(0, 8), U(0, 1));
     const wire_bits *const ways[] = {&same_size, &raw, &exclusive_or_of_nothing};
     for (size_t i = 0; i < 3; i++) {
@@ -224,10 +252,27 @@ Test(tick_packet, any_change_that_says_the_same_is_read)
         cr_assert(ls_inputs_read_tick(&stream, &cursor));
         expect_inputs(&cursor, &base, 1, false);
     }
-    wire_bits raw_of_nothing = WIRE(U(1, 1), U(7, 3), UVAR(0));
+    wire_bits raw_of_nothing = WIRE(U(1, 1), U(15, 4), UVAR(0));
     ls_bit_stream stream = ls_bit_reader(raw_of_nothing.bytes, wire_size(&raw_of_nothing));
     cr_assert(ls_inputs_read_tick(&stream, &cursor));
     cr_assert_eq(cursor.sizes[0], 0);
+}
+
+Test(tick_packet, a_flipped_bit_lies_within_the_input)
+{
+    const uint8_t base_bytes[] = {7, 8, 9};
+    static ls_tick_cursor cursor;
+    for (uint32_t place = 0; place < 32; place++) {
+        for (uint32_t size = 0; size <= 3; size += 3) {
+            const ls_slot_input base = {base_bytes, size, 0};
+            wire_bits wire = WIRE(U(1, 1), U(1, 2), U(place, 5));
+            ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
+            ls_tick_cursor_start(&cursor, 1, 4, &base);
+            cr_assert_eq(ls_inputs_read_tick(&stream, &cursor), place < size * 8, "%u of %u", place,
+                         size);
+            cr_assert_eq(stream.is_failed, place >= size * 8);
+        }
+    }
 }
 
 /* ---- bad packets ---- */
@@ -292,7 +337,7 @@ Test(tick_packet, an_input_above_the_simulations_size_is_malformed)
 {
     static ls_tick_cursor cursor;
     for (uint32_t size = 23; size <= 26; size++) {
-        wire_bits wire = WIRE(U(1, 1), U(7, 3), UVAR(size));
+        wire_bits wire = WIRE(U(1, 1), U(15, 4), UVAR(size));
         wire.count += (size_t)size * 8;
         ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
         ls_tick_cursor_start(&cursor, 1, BYTES_MAX, NULL);
@@ -446,13 +491,13 @@ Test(tick_packet, a_tick_that_does_not_fit_leaves_the_packet_as_it_was)
     memset(large, 0x5a, sizeof large);
     ls_slot_input before = {NULL, 0, 0};
     ls_slot_input input = {large, 200, 0};
-    /* 1 + 3 + 10 + 1,600 bits and the end mark. */
-    for (size_t room = 1612; room <= 1616; room++) {
+    /* 1 + 4 + 10 + 1,600 bits and the end mark. */
+    for (size_t room = 1613; room <= 1617; room++) {
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
         stream.capacity_bits = room;
         bool fits = ls_inputs_write_tick(&stream, &before, &input);
-        cr_assert_eq(fits, room >= 1615, "%zu bits", room);
-        cr_assert_eq(stream.position_bits, fits ? 1614u : 0u);
+        cr_assert_eq(fits, room >= 1616, "%zu bits", room);
+        cr_assert_eq(stream.position_bits, fits ? 1615u : 0u);
         cr_assert_not(stream.is_failed);
         ls_tick_packet_write_end(&stream);
     }
@@ -564,16 +609,16 @@ static size_t bits_of_one_change(uint32_t slots, uint32_t changed)
     return bits;
 }
 
-Test(tick_packet, eight_slots_that_hold_still_take_a_bit_in_a_large_match)
+Test(tick_packet, four_slots_that_hold_still_take_a_bit)
 {
     enum {
-        HEAD = 3,   /* a tick, without events, with changes */
-        CHANGE = 12 /* of a byte */
+        HEAD = 3,  /* a tick, without events, with changes */
+        CHANGE = 5 /* of a bit of a byte */
     };
-    cr_expect_eq(bits_of_one_change(32, 9), HEAD + 31 + CHANGE);
-    cr_expect_eq(bits_of_one_change(33, 9), HEAD + 5 + 7 + CHANGE);
-    cr_expect_eq(bits_of_one_change(33, 32), HEAD + 5 + CHANGE, "the last group has one slot");
-    cr_expect_eq(bits_of_one_change(LS_PLAYERS_MAX, 100), HEAD + LS_PLAYERS_MAX / 8 + 7 + CHANGE);
+    cr_expect_eq(bits_of_one_change(4, 3), HEAD + 3 + CHANGE);
+    cr_expect_eq(bits_of_one_change(5, 3), HEAD + 2 + 3 + CHANGE);
+    cr_expect_eq(bits_of_one_change(5, 4), HEAD + 2 + CHANGE, "the last group has one slot");
+    cr_expect_eq(bits_of_one_change(LS_PLAYERS_MAX, 100), HEAD + LS_PLAYERS_MAX / 4 + 3 + CHANGE);
 }
 
 Test(tick_packet, parts_share_out_the_bytes)

@@ -60,6 +60,20 @@ static bool is_whole(ls_tick tick, uint32_t total_bytes)
     return true;
 }
 
+/* Of the most players that there may be, with the largest inputs that these may have. */
+Test(tick_parts, the_largest_tick_of_a_match_finds_room)
+{
+    enum {
+        MOST_BYTES = 256
+    };
+    counting_allocator_init(&counting);
+    ls_status status = ls_tick_parts_init(&parts, LS_PLAYERS_MAX, MOST_BYTES, &counting.allocator);
+    cr_assert_eq(status, LS_OK);
+    size_t most = ls_ticks_tick_bytes_max(LS_PLAYERS_MAX, MOST_BYTES);
+    ls_tick_part part = make_part(0, (uint32_t)most, 0);
+    cr_assert_eq(ls_tick_parts_add(&parts, &part, 0), LS_OK);
+}
+
 Test(tick_parts, a_tick_is_whole_with_its_last_part_in_any_order, .init = open_parts)
 {
     static const uint32_t sizes[] = {1, 1100, 1101, 5000, 8000};
@@ -110,7 +124,7 @@ Test(tick_parts, another_size_begins_anew, .init = open_parts)
 
 Test(tick_parts, a_tick_larger_than_any_can_be_is_malformed, .init = open_parts)
 {
-    uint32_t largest = (3 + SLOTS * (2 + 3 + 15 + 8 * INPUT_BYTES) + 7) / 8;
+    uint32_t largest = (uint32_t)ls_ticks_tick_bytes_max(SLOTS, INPUT_BYTES);
     cr_assert_eq(add(1, largest, 0, 1), LS_OK);
     cr_assert_eq(add(1, largest + 1, 0, 1), LS_MALFORMED);
     cr_assert_eq(add(1, LS_TICK_BYTES_MAX, 0, 1), LS_MALFORMED);
