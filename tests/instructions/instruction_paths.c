@@ -31,8 +31,9 @@ enum {
 typedef struct counted_path {
     const char *name;
 
-    /* A match of pads in memory, server and clients: */
+    /* A match in memory, of pads or of a simulation, server and clients: */
     uint32_t players;
+    bool finds_no_causes;
     uint32_t predict_ticks;
     uint32_t loss_ppm;
     bool is_server; /* the server alone; what one client costs it is the same with 2 and with 128 */
@@ -51,6 +52,21 @@ static counted_path paths[] = {
     {.name = "match of 16", .players = 16},
     {.name = "match of 4, 5 % lost", .players = 4, .loss_ppm = 50000},
     {.name = "match of 4, predicted", .players = 4, .predict_ticks = 8},
+    {.name = "match of 2, arena", .players = 2, .simulation = ls_arena_simulation},
+    {.name = "match of 2, arena, no causes",
+     .players = 2,
+     .simulation = ls_arena_simulation,
+     .finds_no_causes = true},
+    {.name = "match of 2, units", .players = 2, .simulation = ls_units_simulation},
+    {.name = "match of 2, units, no causes",
+     .players = 2,
+     .simulation = ls_units_simulation,
+     .finds_no_causes = true},
+    {.name = "match of 2, tumble", .players = 2, .simulation = ls_tumble_simulation},
+    {.name = "match of 2, tumble, no causes",
+     .players = 2,
+     .simulation = ls_tumble_simulation,
+     .finds_no_causes = true},
     {.name = "server of 2", .players = 2, .is_server = true},
     {.name = "server of 128", .players = 128, .is_server = true},
     {.name = "arena", .simulation = ls_arena_simulation, .params = "bodies=200"},
@@ -101,15 +117,17 @@ static void count_server(void *user, virtual_work work)
 
 static void set_up_match(counted_path *path)
 {
-    const bench_memory_match_config config = {.players = path->players,
-                                              .state_bytes = STATE_BYTES,
-                                              .delay_ns = RTT_MS * LS_NS_PER_MS / 2,
-                                              .loss_ppm = path->loss_ppm,
-                                              .predict_ticks = path->predict_ticks,
-                                              .steps_per_tick = STEPS_PER_TICK,
-                                              .on_work =
-                                                  path->is_server ? count_server : count_cores,
-                                              .seed = 1};
+    const bench_memory_match_config config = {
+        .players = path->players,
+        .state_bytes = STATE_BYTES,
+        .simulation = path->simulation ? path->simulation() : NULL,
+        .finds_no_causes = path->finds_no_causes,
+        .delay_ns = RTT_MS * LS_NS_PER_MS / 2,
+        .loss_ppm = path->loss_ppm,
+        .predict_ticks = path->predict_ticks,
+        .steps_per_tick = STEPS_PER_TICK,
+        .on_work = path->is_server ? count_server : count_cores,
+        .seed = 1};
     path->match = bench_memory_match_create(&config);
     bench_memory_match_run(path->match, path->is_server ? SERVER_FIRST_TICKS : MATCH_FIRST_TICKS);
 }
