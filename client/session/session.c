@@ -448,6 +448,9 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 {
     ls_text why = reason->text;
     ls_status status = (ls_status) - (int)reason->negated_status;
+    if (session->instance && ls_sim_instance_tick(session->instance) == 0) {
+        ls_ready_parts_name(session->instance, status, &why);
+    }
     status = status == LS_OK ? LS_DISCONNECTED : status;
     if (status == LS_ALREADY_OVER && is_complete_without_link(session)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);

@@ -29,4 +29,27 @@ ls_ready ls_ready_make(const ls_sim_instance *instance);
 ls_status ls_ready_check(const ls_simulation *simulation, const ls_ready *client,
                          const ls_ready *server, ls_text *why);
 
+/* ---- which field it is ---- */
+
+#define LS_READY_PARTS_MAX 48u
+
+/* Short hashes of the fields of a state, in the order of their offsets, some together where there
+ * are more than LS_READY_PARTS_MAX: of what the schema says of them, and of what is in them. */
+typedef struct ls_ready_parts {
+    uint32_t field_count; /* 0: there is no schema, or this machine has other byte order */
+    uint16_t schema[LS_READY_PARTS_MAX];
+    uint16_t initial[LS_READY_PARTS_MAX];
+} ls_ready_parts;
+
+/* Of an instance in its first state. */
+ls_ready_parts ls_ready_parts_make(const ls_sim_instance *instance);
+
+/* The text of a refusal, with the hashes of the server's fields where it is of SCHEMA_MISMATCH or
+ * INITIAL_STATE_MISMATCH. */
+ls_text ls_ready_parts_with(const ls_ready_parts *server, ls_status status, const char *why);
+
+/* Replaces them by the client's name of the first field that differs, as far as it is known. The
+ * text comes from the network. */
+void ls_ready_parts_name(const ls_sim_instance *client, ls_status status, ls_text *text);
+
 #endif

@@ -30,6 +30,7 @@ static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_te
     }
     if (status == LS_OK) {
         match->own_ready = ls_ready_make(match->log->instance);
+        match->own_parts = ls_ready_parts_make(match->log->instance);
         match->config.investigation_timeout_ms =
             ls_investigation_time_ms(match->log->instance, match->config.investigation_timeout_ms);
         status = ls_seat_table_create(match, &match->seats);

@@ -283,7 +283,8 @@ static ls_desync_drop announce_desync(ls_match *match, uint32_t slot)
 
 void ls_conduct_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
-    ls_outbox_refuse(match->outbox, match->seats->peers[slot], status, why);
+    ls_text text = ls_ready_parts_with(&match->own_parts, status, why);
+    ls_outbox_refuse(match->outbox, match->seats->peers[slot], status, text.bytes);
     ls_conduct_depart(match, slot, false, status, why);
 }
 

@@ -6,7 +6,7 @@
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONTEXT_H
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/wire/message.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/match.h"
 #include "lockstep/server/match/pending_connections.h"
 #include "lockstep/server/match/talk.h"
@@ -60,8 +60,9 @@ struct ls_match {
     uint64_t rejected;                /* packets of players and of pending connections */
     ls_match_config config;
     ls_ready own_ready; /* what a client's READY has to agree with */
-    ls_text pause_why;  /* while it is paused */
-    ls_text full_text;  /* for those who find no seat; "": the usual one */
+    ls_ready_parts own_parts;
+    ls_text pause_why; /* while it is paused */
+    ls_text full_text; /* for those who find no seat; "": the usual one */
     ls_pending_connections pending;
     ls_lapsed_offers lapsed;
     ls_incoming incoming;

@@ -222,7 +222,8 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
 static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
                    const char *why)
 {
-    ls_outbox_refuse(spectators->match->outbox, spectator->peer, status, why);
+    ls_text text = ls_ready_parts_with(&spectators->match->own_parts, status, why);
+    ls_outbox_refuse(spectators->match->outbox, spectator->peer, status, text.bytes);
     leave(spectators, spectator, status, why);
 }
 

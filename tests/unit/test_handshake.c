@@ -152,3 +152,125 @@ Test(handshake, readies_of_instances_differ_where_their_configs_do)
                  LS_PARAMETER_MISMATCH);
     cr_assert_neq(client.schema_digest, server.schema_digest);
 }
+
+/* ---- which field it is ---- */
+
+typedef struct wide_state {
+    uint32_t cells[100];
+} wide_state;
+
+static uint32_t wide_field_count, wide_cell;
+static uint32_t wide_unit = UINT32_MAX; /* the field of this number has another one */
+
+static size_t wide_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(wide_state);
+}
+
+/* The last field takes the rest. */
+static uint32_t wide_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    static char names[100][16];
+    (void)config;
+    for (uint32_t i = 0; i < wide_field_count && i < capacity; i++) {
+        snprintf(names[i], sizeof names[i], "cell%u", i);
+        out[i] = (ls_field){names[i], i == wide_unit ? "m" : "", LS_FIELD_U32, 1, 1, 4 * i, 4};
+    }
+    out[wide_field_count - 1].count = 100 - (wide_field_count - 1);
+    return wide_field_count;
+}
+
+static ls_status wide_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)why;
+    ((wide_state *)state)->cells[wide_cell] = 7;
+    return LS_OK;
+}
+
+static void wide_step(const ls_step *step)
+{
+    (void)step;
+}
+
+static ls_sim_instance *wide_open(uint32_t field_count, uint32_t cell, uint32_t unit)
+{
+    static const ls_pass passes[] = {{"step", wide_step}};
+    static const ls_simulation wide = {.abi = LS_SIMULATION_ABI,
+                                       .size = sizeof wide,
+                                       .version = 1,
+                                       .name = "wide",
+                                       .summary = "many fields",
+                                       .default_tick_rate_hz = 60,
+                                       .default_players = 1,
+                                       .players_max = 1,
+                                       .passes = passes,
+                                       .pass_count = 1,
+                                       .state_bytes = wide_bytes,
+                                       .fields = wide_fields,
+                                       .init = wide_init};
+    ls_sim_config config = ls_sim_config_default(&wide);
+    ls_sim_instance *instance = NULL;
+    ls_text why = {{0}};
+    wide_field_count = field_count;
+    wide_cell = cell;
+    wide_unit = unit;
+    cr_assert_eq(ls_sim_instance_create(&wide, &config, ls_allocator_heap(), &instance, &why),
+                 LS_OK, "%s", why.bytes);
+    return instance;
+}
+
+/* The text that a client reads, which has another instance than the server. */
+static ls_text named(ls_sim_instance *server, ls_sim_instance *client, ls_status status)
+{
+    const ls_ready_parts parts = ls_ready_parts_make(server);
+    ls_text text = ls_ready_parts_with(&parts, status, "it differs");
+    ls_ready_parts_name(client, status, &text);
+    ls_sim_instance_destroy(client);
+    ls_sim_instance_destroy(server);
+    return text;
+}
+
+Test(handshake, refusal_names_the_first_field_that_differs)
+{
+    for (uint32_t cell = 0; cell < 20; cell++) {
+        ls_text expected, text;
+        ls_text_set(&expected, "it differs; the first field that differs is cell%u here", cell);
+        text = named(wide_open(20, cell, UINT32_MAX), wide_open(20, 99, UINT32_MAX),
+                     LS_INITIAL_STATE_MISMATCH);
+        cr_expect_str_eq(text.bytes, expected.bytes);
+        text = named(wide_open(20, 0, UINT32_MAX), wide_open(20, 0, cell), LS_SCHEMA_MISMATCH);
+        cr_expect_str_eq(text.bytes, expected.bytes);
+    }
+}
+
+Test(handshake, refusal_names_a_few_of_many_fields)
+{
+    ls_text text = named(wide_open(100, 71, UINT32_MAX), wide_open(100, 99, UINT32_MAX),
+                         LS_INITIAL_STATE_MISMATCH);
+    cr_expect_str_eq(text.bytes, "it differs; the first field that differs is cell69, or one of "
+                                 "those behind it, here");
+    text = named(wide_open(100, 0, UINT32_MAX), wide_open(40, 0, UINT32_MAX), LS_SCHEMA_MISMATCH);
+    cr_expect_str_eq(text.bytes, "it differs; the server has 100 fields, and 40 are here");
+}
+
+Test(handshake, refusal_of_another_status_or_with_odd_hashes_is_left_as_it_is)
+{
+    static const char *const odd[] = {
+        "it differs fields ",      "it differs fields 20",
+        "it differs fields 20:",   "it differs fields 20:zzzz",
+        "it differs fields 20:12", "it differs fields 99999999999:1234"};
+    ls_sim_instance *client = wide_open(20, 3, UINT32_MAX);
+    const ls_ready_parts parts = ls_ready_parts_make(client);
+    ls_text text = ls_ready_parts_with(&parts, LS_CONTENT_MISMATCH, "it differs");
+    ls_ready_parts_name(client, LS_CONTENT_MISMATCH, &text);
+    cr_expect_str_eq(text.bytes, "it differs");
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        ls_text_set(&text, "%s", odd[i]);
+        ls_ready_parts_name(client, LS_INITIAL_STATE_MISMATCH, &text);
+        cr_expect_eq(strncmp(text.bytes, "it differs", 10), 0);
+        cr_expect_null(strstr(text.bytes, "first field"), "%s", text.bytes);
+    }
+    ls_sim_instance_destroy(client);
+}
