@@ -1,10 +1,97 @@
 /* The recorder writes a match down, and leaves something out while a disk is slow or full. */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/server/journal/recorder.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tests/support/memory_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory store: a recorder's store that keeps the file in memory and writes when it is told to: it
+ * can be slow, full, or fail for a while. For tests only. */
+
+typedef struct memory_store {
+    ls_journal_writer *writer;
+    uint8_t *bytes;
+    size_t size;
+    size_t capacity;
+    bool has_record; /* that waits to be written */
+    ls_journal_raw raw;
+    bool is_stuck;                /* nothing is written and nothing told */
+    bool is_failing;              /* every write fails */
+    bool takes_events;            /* though they are small enough to fit on the full disk */
+    bool takes_all_but_snapshots; /* likewise, and ticks too */
+    uint64_t failures;
+    uint64_t submissions;
+} memory_store;
+
+static void memory_store_init(memory_store *store, size_t raw_bytes_max)
+{
+    *store = (memory_store){.capacity = 1 << 16};
+    store->bytes = malloc(store->capacity);
+    ls_status status =
+        ls_journal_writer_create(raw_bytes_max, NULL, ls_allocator_heap(), &store->writer);
+    LS_ASSERT(store->bytes && status == LS_OK);
+}
+
+static void memory_store_deinit(memory_store *store)
+{
+    ls_journal_writer_destroy(store->writer);
+    free(store->bytes);
+}
+
+static bool submit(void *user, const ls_journal_raw *raw)
+{
+    memory_store *store = user;
+    if (store->has_record) {
+        return false;
+    }
+    store->raw = *raw;
+    store->has_record = true;
+    store->submissions++;
+    return true;
+}
+
+static ls_journal_store memory_store_of(memory_store *store)
+{
+    return (ls_journal_store){.submit = submit, .user = store};
+}
+
+static uint64_t write_record(memory_store *store)
+{
+    ls_journal_framed record = ls_journal_writer_frame(store->writer, &store->raw);
+    LS_ASSERT(record.offset == store->size);
+    while (record.offset + record.size > store->capacity) {
+        store->capacity *= 2;
+        store->bytes = realloc(store->bytes, store->capacity);
+    }
+    memcpy(store->bytes + record.offset, record.bytes, record.size);
+    store->size += record.size;
+    ls_journal_writer_keep(store->writer);
+    return record.size;
+}
+
+/* Writes what waits, and what the recorder hands on then, and tells it how that went. */
+static void memory_store_pump(memory_store *store, ls_recorder *recorder, uint64_t now_ns)
+{
+    while (store->has_record && !store->is_stuck) {
+        ls_journal_completion done = {.status = LS_IO, .why = "the disk is full"};
+        ls_journal_kind kind = store->raw.kind;
+        bool fits = (store->takes_events && kind == LS_JOURNAL_EVENT) ||
+                    (store->takes_all_but_snapshots && kind != LS_JOURNAL_SNAPSHOT);
+        if (store->is_failing && !fits) {
+            store->failures++;
+        } else {
+            done = (ls_journal_completion){
+                .status = LS_OK, .written_bytes = write_record(store), .why = ""};
+        }
+        store->has_record = false;
+        ls_recorder_complete(recorder, &done, now_ns);
+    }
+}
 
 enum {
     PULL_MS = 5,
