@@ -97,7 +97,7 @@ int main(int argc, char **argv)
         return ls_rerun_helper_run();
     }
     if (explain_memory_helper_is_asked(argc, argv)) {
-        return explain_memory_helper_run(argv);
+        return explain_memory_helper_run();
     }
     if (explain_stream_helper_is_asked(argc, argv)) {
         return explain_stream_helper_run(argv);

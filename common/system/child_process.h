@@ -49,6 +49,8 @@ typedef struct ls_child_process_config {
     uint32_t descriptor_count;
     bool has_group;        /* what it starts itself is in a group with it, and gets its signals */
     bool dies_with_parent; /* with the thread that starts it, which has to last */
+    bool has_plain_heap;   /* all that its malloc gives out is filled by ls_heap_fill: else glibc
+                            * leaves out the blocks in a thread's cache */
     /* In the child, before it becomes the program: calls what may be called behind a fork, which
      * takes no memory and no lock. NULL: nothing. */
     void (*prepare)(const void *user);

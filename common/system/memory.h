@@ -12,12 +12,8 @@
 /* ---- Heap: what malloc's memory holds and where it lies, for runs that change it, and memory for
  * blocks that are large ---- */
 
-/* Starts this program anew with the one argument, unless it was started so already: such that all
- * that malloc gives out can be filled. */
-void ls_heap_begin_plain(const char *argument);
-
 /* From now on malloc's memory is full of a byte when it is given out, and of another one when it is
- * given back. */
+ * given back; all of it in a child process that is started so (has_plain_heap). */
 void ls_heap_fill(int byte);
 
 /* From now on the heap keeps what it was given back, and has of its own all blocks up to so many

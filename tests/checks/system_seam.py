@@ -51,7 +51,7 @@ PROC = "/proc/"
 # What is compiled for Linux or glibc alone, or does no harm elsewhere: a file of /proc that is not
 # there.
 HARMLESS = {
-    "common/system/posix/memory.c": {PROC, "program_invocation_name", "mallopt"},
+    "common/system/posix/memory.c": {"mallopt"},
     "common/system/posix/machine.c": {
         PROC,
         "sched_getaffinity",

@@ -1,9 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/socket.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -316,4 +319,20 @@ Test(child_process, a_file_is_named_for_every_working_directory)
     cr_assert(ls_child_process_file("no/such.so", name, sizeof name));
     cr_expect_str_eq(name, "no/such.so");
     cr_expect_not(ls_child_process_file("arena", name, 5), "its final NUL has no room");
+}
+
+/* glibc's own setting: the words that a program of its is started with. */
+Test(child_process, plain_heap_is_asked_for_beside_the_settings_of_others)
+{
+    static const char *const given[] = {"A=1", "GLIBC_TUNABLES=glibc.malloc.perturb=7", NULL};
+    const ls_child_process_config plain = {.environment = given, .has_plain_heap = true};
+    const ls_child_process_config other = {.environment = given};
+    const ls_child_process_config own = {.has_plain_heap = true};
+    setenv("OWN", "2", 1);
+    unsetenv("GLIBC_TUNABLES");
+    cr_assert_str_eq(words_of("echo $A ${GLIBC_TUNABLES#glibc.malloc.}", &plain),
+                     "1 perturb=7:glibc.malloc.tcache_count=0\n");
+    cr_assert_str_eq(words_of("echo $A ${GLIBC_TUNABLES#glibc.malloc.}", &other), "1 perturb=7\n");
+    cr_assert_str_eq(words_of("echo $OWN $GLIBC_TUNABLES", &own),
+                     "2 glibc.malloc.tcache_count=0\n");
 }

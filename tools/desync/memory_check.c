@@ -65,9 +65,9 @@ static ls_status run_steps(const ls_rerun_order *order)
     return status;
 }
 
-int explain_memory_helper_run(char **argv)
+int explain_memory_helper_run(void)
 {
-    const ls_rerun_order *order = ls_rerun_helper_begin(argv[1]);
+    const ls_rerun_order *order = ls_rerun_helper_begin();
     bool is_run = order && run_steps(order) == LS_OK;
     _Exit(is_run && ls_rerun_helper_write("", 1) ? EXIT_OK : EXIT_BAD);
 }
@@ -128,8 +128,7 @@ void explain_memory_check(const explain_runs *runs, ls_text *out)
 {
     static const char *const words[] = {"valgrind", "-q", "--tool=memcheck", "--track-origins=yes",
                                         NULL};
-    static const char *const variables[] = {"GLIBC_TUNABLES=glibc.malloc.tcache_count=0", NULL};
-    const explain_variation run = {.name = runs->builds->name, .variables = variables};
+    const explain_variation run = {.name = runs->builds->name};
     memory_words found = {{0}, {0}, {0}};
     uint8_t byte = 0;
     size_t size = 0;

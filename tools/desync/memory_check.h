@@ -8,7 +8,7 @@
 
 /* Whether this process is the one under valgrind. Then main returns the other one. */
 bool explain_memory_helper_is_asked(int argc, char **argv);
-int explain_memory_helper_run(char **argv);
+int explain_memory_helper_run(void);
 
 /* A sentence: what memcheck says, or why it says nothing. */
 void explain_memory_check(const explain_runs *runs, ls_text *out);

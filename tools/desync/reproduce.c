@@ -389,7 +389,8 @@ bool explain_variation_run(const explain_runs *runs, const explain_variation *ru
     const ls_child_process_config config = {.program = make_command(runs, argument, wrapper, words),
                                             .arguments = words,
                                             .environment = variables,
-                                            .streams = {0, 0, wrapper ? wrapper->errors : 0}};
+                                            .streams = {0, 0, wrapper ? wrapper->errors : 0},
+                                            .has_plain_heap = true};
     const ls_child_process_exchange exchange = {.input = input,
                                                 .input_bytes = input_bytes,
                                                 .output = output,

@@ -88,8 +88,8 @@ static ls_status trace(const ls_rerun_order *order, explain_write_stream *stream
 
 int explain_stream_helper_run(char **argv)
 {
-    const ls_rerun_order *order = ls_rerun_helper_begin(argv[1]);
     explain_write_stream stream = {.list = calloc(EXPLAIN_STREAM_MAX, sizeof *stream.list)};
+    const ls_rerun_order *order = ls_rerun_helper_begin(); /* then all of a block is filled */
     static stream_head head;
     if (!order || sscanf(argv[1] + strlen(STREAM_ARGUMENT), "%" SCNu32 ":%" SCNu32, &stream.pass,
                          &stream.wanted) != 2) {

@@ -768,11 +768,10 @@ static bool write_outcome(const ls_text *failure, apart_process *apart, image_pr
            (!outcome.pass_state || ls_rerun_helper_write(outcome.pass_state, state_bytes));
 }
 
-const ls_rerun_order *ls_rerun_helper_begin(const char *argument)
+const ls_rerun_order *ls_rerun_helper_begin(void)
 {
     size_t size = 0;
     const ls_clock clock = ls_clock_system();
-    ls_heap_begin_plain(argument);
     here.began_ns = ls_clock_now_ns(&clock);
     const uint8_t *bytes = stand_apart() ? read_request(&size) : NULL;
     if (!bytes ||
@@ -797,7 +796,7 @@ const ls_rerun_order *ls_rerun_helper_begin(const char *argument)
 int ls_rerun_helper_run(void)
 {
     ls_text failure = {{0}};
-    if (!ls_rerun_helper_begin(LS_RERUN_HELPER_ARGUMENT)) {
+    if (!ls_rerun_helper_begin()) {
         return EXIT_BAD;
     }
     apart_process apart = start_apart();

@@ -33,9 +33,9 @@ static inline uint64_t ls_rerun_spent_ns(uint64_t passed_ns, uint64_t worked_ns)
 
 /* ---- for a helper that does something else with the same request ---- */
 
-/* First of all in a main that was started with `argument`: reads the request, and makes the
- * surroundings that it asks for. NULL: it cannot be read. */
-const ls_rerun_order *ls_rerun_helper_begin(const char *argument);
+/* First of all in a main that was started as a helper, with a plain heap: reads the request, and
+ * makes the surroundings that it asks for. NULL: it cannot be read. */
+const ls_rerun_order *ls_rerun_helper_begin(void);
 
 /* Into the pipe to the parent. */
 bool ls_rerun_helper_write(const void *bytes, size_t size);

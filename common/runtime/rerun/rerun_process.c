@@ -111,7 +111,8 @@ static bool run_process(apart_runs *runs, uint32_t changes, uint32_t time_ms, ui
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const ls_child_process_config child = {.program = config->executable,
                                            .arguments = arguments,
-                                           .environment = make_environment(runs, changes)};
+                                           .environment = make_environment(runs, changes),
+                                           .has_plain_heap = true};
     const ls_child_process_exchange exchange = {.input = config->request,
                                                 .input_bytes = config->request_bytes,
                                                 .output = runs->output,
@@ -426,7 +427,8 @@ static void run_helper(rerun_run *run)
     const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const ls_child_process_config config = {.program = process->config.executable,
                                             .arguments = arguments,
-                                            .streams = {run->has_input_file ? run->input_file : 0}};
+                                            .streams = {run->has_input_file ? run->input_file : 0},
+                                            .has_plain_heap = true};
     const ls_child_process_exchange exchange = {
         .input = run->has_input_file ? NULL : run->input,
         .input_bytes = run->input_bytes,

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/child_process.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/posix/parts.h"
 #include "lockstep/common/system/socket.h"
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,6 +26,7 @@ extern char **environ; /* which POSIX leaves to its users to declare */
 /* A program that becomes of a child. */
 typedef struct program_start {
     const ls_child_process_config *config;
+    const char *const *environment;
     int report; /* where the child says why it cannot */
     pid_t parent;
 } program_start;
@@ -76,6 +79,34 @@ void ls_child_process_variables(const char *const *changed, bool (*keeps)(const 
         }
     }
     variables[count] = NULL;
+}
+
+/* The variables by which glibc keeps no blocks for a thread: they can only be had before a process
+ * begins. In one block of the heap, which the caller gives back; NULL: there is none. */
+static const char **plain_heap_variables(const char *const *variables)
+{
+    static const char name[] = "GLIBC_TUNABLES=", setting[] = "glibc.malloc.tcache_count=0";
+    const char *others = "";
+    size_t count = 0, kept = 0;
+    for (; variables && variables[count]; count++) {
+        bool is_it = strncmp(variables[count], name, sizeof name - 1) == 0;
+        others = is_it ? variables[count] + sizeof name - 1 : others;
+    }
+    size_t text_bytes = sizeof name + strlen(others) + sizeof setting;
+    const char **made = ls_allocate(ls_allocator_heap(), (count + 2) * sizeof *made + text_bytes);
+    if (!made) {
+        return NULL;
+    }
+    char *text = (char *)(made + count + 2);
+    snprintf(text, text_bytes, "%s%s%s%s", name, others, *others ? ":" : "", setting);
+    made[kept++] = text;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(variables[i], name, sizeof name - 1) != 0) {
+            made[kept++] = variables[i];
+        }
+    }
+    made[kept] = NULL;
+    return made;
 }
 
 static ls_status open_channel(int ends[2], ls_text *why)
@@ -324,7 +355,7 @@ static int become(void *user)
             config->prepare(config->user);
         }
         ls_child_part_execute(program_of(config), (char *const *)(uintptr_t)config->arguments,
-                              (char *const *)(uintptr_t)config->environment);
+                              (char *const *)(uintptr_t)start->environment);
     }
     const int error = errno;
     (void)ls_socket_send_all(report, &error, sizeof error);
@@ -342,7 +373,10 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     if (open_channel(report, why) != LS_OK) {
         return LS_IO;
     }
-    program_start start = {config, report[1], getpid()};
+    const char *const *own = (const char *const *)(uintptr_t)environ;
+    const char *const *environment = config->environment ? config->environment : own;
+    const char **plain = config->has_plain_heap ? plain_heap_variables(environment) : NULL;
+    program_start start = {config, plain ? plain : environment, report[1], getpid()};
     pid_t id = fork_child(&start, &before);
     if (id == 0) {
         become(&start);
@@ -354,6 +388,7 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
         reap(id, &end);
     }
     close(report[0]);
+    ls_release(ls_allocator_heap(), plain);
     if (error != 0) {
         return ls_fail(error == ENOENT ? LS_NOT_FOUND : LS_IO, why, "cannot start %s: %s",
                        program_of(config), strerror(error));

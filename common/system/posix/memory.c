@@ -19,23 +19,6 @@ enum {
 };
 
 #if defined(__GLIBC__)
-/* Blocks in the cache of a thread are not filled. It can only be turned off before the process
- * begins. */
-void ls_heap_begin_plain(const char *argument)
-{
-    static const char off[] = "glibc.malloc.tcache_count=0";
-    char tunables[PATH_MAX];
-    const char *others = "";
-    for (char **entry = environ; *entry; entry++) {
-        others = strncmp(*entry, "GLIBC_TUNABLES=", 15) == 0 ? *entry + 15 : others;
-    }
-    int size = snprintf(tunables, sizeof tunables, "%s%s%s", others, *others ? ":" : "", off);
-    if (!strstr(others, off) && size < (int)sizeof tunables &&
-        setenv("GLIBC_TUNABLES", tunables, 1) == 0) {
-        (void)execl("/proc/self/exe", program_invocation_name, argument, NULL);
-    }
-}
-
 void ls_heap_fill(int byte)
 {
     (void)mallopt(M_PERTURB, byte);
@@ -52,11 +35,6 @@ void ls_heap_return(int bytes)
     (void)mallopt(M_MMAP_THRESHOLD, bytes);
 }
 #else
-void ls_heap_begin_plain(const char *argument)
-{
-    (void)argument;
-}
-
 void ls_heap_fill(int byte)
 {
     (void)byte;

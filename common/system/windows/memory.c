@@ -3,11 +3,6 @@
 #include <windows.h>
 
 /* The heap of this system is not varied. */
-void ls_heap_begin_plain(const char *argument)
-{
-    (void)argument;
-}
-
 void ls_heap_fill(int byte)
 {
     (void)byte;
