@@ -1,5 +1,5 @@
 /* Library: code that a program loads while it runs, and the libraries that are loaded with it.
- * Called by plugin_loader. */
+ * Called by plugin_loader, window and disassembler. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 #define LOCKSTEP_COMMON_SYSTEM_LIBRARY_H
 
@@ -12,6 +12,10 @@ bool ls_library_is_file(const char *name);
 /* A name without a folder is that of a file in the current one. NULL, with the linker's words in
  * *why. */
 void *ls_library_open(const char *file, const char **why);
+
+/* One that the system has among its own, by its name alone. NULL: it has none. */
+void *ls_library_open_installed(const char *file_name);
+
 void ls_library_close(void *library); /* NULL is allowed */
 
 /* The address of what the library exports under the name; NULL: nothing. */

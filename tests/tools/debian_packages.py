@@ -59,6 +59,7 @@ def check_parts(packages):
         is_documented = f"lockstep-common (= {fields['Version']})" in depends
         assert part in ("common", "lib") or is_documented, depends
         assert ("libsdl2" in depends) == (part == "window"), (part, depends)
+        assert ("libcapstone" in depends) == (part == "tools"), (part, depends)
         assert part != "dev" or f"liblockstep0 (= {fields['Version']})" in depends, depends
         assert part != "lib" or not re.search("curl|gnutls|systemd|microhttpd", depends), depends
 

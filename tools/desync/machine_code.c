@@ -475,7 +475,7 @@ static uint64_t set_of(const char *name)
 static void name_registers(explain_machine_code *code)
 {
     for (unsigned i = X86_REG_INVALID + 1; i < X86_REG_ENDING; i++) {
-        const char *name = cs_reg_name(code->reader.handle, i);
+        const char *name = disassembler_register(&code->reader, i);
         code->registers[i] = name ? set_of(name) : 0;
     }
 }
@@ -524,8 +524,7 @@ static decoding decode_from(uint64_t begin, uint64_t end)
 
 static bool decode_next(const explain_machine_code *code, decoding *at)
 {
-    return cs_disasm_iter(code->reader.handle, &at->bytes, &at->size, &at->address,
-                          code->reader.instruction);
+    return disassembler_next(&code->reader, &at->bytes, &at->size, &at->address);
 }
 
 static bool leads_to(const explain_machine_code *code, uint64_t begin, uint64_t instruction)
@@ -753,8 +752,7 @@ void explain_machine_code_effect(const explain_machine_code *code, uint64_t inst
     const cs_insn *decoded = code->reader.instruction;
     out->bytes = (uint8_t)decoded->size;
     out->is_branch = decoded->mnemonic[0] == 'j' && strcmp(decoded->mnemonic, "jmp") != 0;
-    if (cs_regs_access(code->reader.handle, decoded, reads, &read_count, writes, &write_count) !=
-        CS_ERR_OK) {
+    if (!disassembler_registers(&code->reader, reads, &read_count, writes, &write_count)) {
         return;
     }
     for (uint8_t i = 0; i < read_count; i++) {

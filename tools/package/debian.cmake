@@ -45,6 +45,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_LOCKSTEP_DEV_DEPENDS
   "libenet-dev, libuv1-dev, libsodium-dev, libxxhash-dev, libzstd-dev")
+set(CPACK_LOCKSTEP_TOOLS_DEPENDS ${LS_CAPSTONE_PACKAGE}) # which they load, and do not link
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "lockstep-tools")
 set(CPACK_DEBIAN_CLIENT_PACKAGE_RECOMMENDS "lockstep-window")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "lockstep-window")

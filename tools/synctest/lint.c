@@ -433,6 +433,8 @@ static ls_status lint_object(elf_object *object, ls_text *why)
     if (status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", ls_status_text(status));
         return status;
+    } else if (status == LS_NOT_FOUND) {
+        return ls_fail(status, why, "capstone, which reads machine code, is not installed here");
     }
     object->report->is_code_read = status == LS_OK;
     lint_sections(object);

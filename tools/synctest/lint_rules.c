@@ -392,7 +392,7 @@ uint32_t synctest_lint_code_read(synctest_lint_code *code, const uint8_t *bytes,
                                  uint64_t *instructions)
 {
     uint32_t used = 0;
-    while (cs_disasm_iter(code->reader.handle, &bytes, &size, &address, code->reader.instruction)) {
+    while (disassembler_next(&code->reader, &bytes, &size, &address)) {
         const char *mnemonic = code->reader.instruction->mnemonic;
         const synctest_lint_rule *rule =
             synctest_lint_rule_of_instruction(code->processor, mnemonic);

@@ -25,6 +25,11 @@ void *ls_library_open(const char *file, const char **why)
     return library;
 }
 
+void *ls_library_open_installed(const char *file_name)
+{
+    return dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
+}
+
 void ls_library_close(void *library)
 {
     if (library) {

@@ -35,6 +35,11 @@ void *ls_library_open(const char *file, const char **why)
     return library;
 }
 
+void *ls_library_open_installed(const char *file_name)
+{
+    return LoadLibraryExA(file_name, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+}
+
 void ls_library_close(void *library)
 {
     if (library) {
