@@ -114,6 +114,6 @@ Test(programs_matches, a_server_ends_when_it_is_told_to_and_tells_of_every_match
 
 Test(programs_matches, more_players_than_fit_are_a_usage_error)
 {
-    hosted_expect_refusal(2, LS_TEST_SERVER, "1000 matches of 16 players", "--sim", "arena",
-                          "--players", "16", "--matches", "1000", "--port", "0");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "16384 matches of 16 players", "--sim", "arena",
+                          "--players", "16", "--matches", "16384", "--port", "0");
 }

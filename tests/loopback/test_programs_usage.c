@@ -68,7 +68,7 @@ Test(programs_usage, the_server_takes_numbers_in_their_range_only)
 {
     static const number_flag flags[] = {
         {"--players", "1", "128", "0", "129"},
-        {"--matches", "1", "1024", "0", "1025"},
+        {"--matches", "1", "16384", "0", "16385"},
         {"--seed", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"--ticks", "0", "4294967294", NULL, "4294967295"},
         {"--port", "0", "65535", NULL, "65536"},
@@ -162,9 +162,9 @@ Test(programs_usage, server_lines_without_sense_are_refused)
         {"incomplete_schema.so' cannot be used: 2 byte ranges are not covered exactly once: ",
          {"--sim", LS_PLUGIN("incomplete_schema")}},
         {"warning: --wait-limit has no effect without --late wait",
-         {"--wait-limit", "100", "--matches", "1024"}},
+         {"--wait-limit", "100", "--matches", "16384"}},
         {"warning: --resume-wait has no effect without --resume",
-         {"--resume-wait", "3", "--matches", "1024"}},
+         {"--resume-wait", "3", "--matches", "16384"}},
         {"--workers needs --config", {"--workers", "2"}},
         {"--http-port needs --config", {"--http-port", "0"}},
         {"--agones needs --config", {"--agones"}},
@@ -298,7 +298,7 @@ Test(programs_usage, a_flag_is_spelled_out)
 
 Test(programs_usage, a_setting_with_an_effect_is_not_warned_of)
 {
-    hosted_run(2, LS_TEST_SERVER, "--late", "wait", "--wait-limit", "100", "--matches", "1024");
+    hosted_run(2, LS_TEST_SERVER, "--late", "wait", "--wait-limit", "100", "--matches", "16384");
     hosted_expect_none(&hosted.other, "no effect");
 }
 

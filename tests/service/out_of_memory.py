@@ -175,12 +175,14 @@ def test_door_for_pages_goes_on():
             port = port_in(memory.folder / "port", server)
             at = b"Host: 127.0.0.1:%d\r\n" % port
             own = at + b"Origin: http://127.0.0.1:%d\r\n" % port
-            socket_head = own + (
-                b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                b"Sec-WebSocket-Protocol: lockstep\r\nSec-WebSocket-Key: " + b"A" * 22 + b"==\r\n")
+            socket_head = own + (b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                                 b"Sec-WebSocket-Version: 13\r\n"
+                                 b"Sec-WebSocket-Protocol: lockstep\r\n"
+                                 b"Sec-WebSocket-Key: " + b"A" * 22 + b"==\r\n")
             offer = OFFER.encode()
             length = b"Content-Type: application/sdp\r\n"
             length += b"Content-Length: %d\r\n\r\n" % len(offer)
+            requests = [get(b"/play", at), get(b"/", at), get(b"/play/none.js", at),
                         get(b"/play/socket", socket_head), get(b"/play/socket", at),
                         b"POST /play/rtc HTTP/1.1\r\n" + own + length + offer,
                         b"POST /play/rtc HTTP/1.1\r\n" + at + length + offer]
