@@ -6,8 +6,8 @@
 #define FIT_SHARE 0.97
 #define PIXELS_PER_M_MIN 1e-3
 #define PIXELS_PER_M_MAX 1e4
-#define FOLLOW_RATE 8.0     /* 1/s: how fast it goes to where its shapes are */
-#define ZOOM_PER_NOTCH 0.14 /* by e to this */
+#define FOLLOW_RATE 8.0       /* 1/s: how fast it goes to where its shapes are */
+#define ZOOM_PER_NOTCH 0.1398 /* grow() makes 1.15 of it */
 
 ls_camera ls_camera_make(void)
 {
