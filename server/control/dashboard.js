@@ -41,7 +41,8 @@
 
   // What was done where that says more than the tables do: a file, what it lacks.
   function showNotice(answer) {
-    const said = answer.result && answer.result !== "done" ? [answer.result, answer.lacks] : [];
+    const said = answer.name ? ["opened " + answer.name]
+      : answer.result && answer.result !== "done" ? [answer.result, answer.lacks] : [];
     const text = said.filter(Boolean).join(": ");
     byId("notice").textContent = text;
     byId("notice").hidden = !text;
@@ -326,7 +327,7 @@
   }
 
   async function refresh() {
-    byId("for-all").hidden = !token();
+    byId("for-all").hidden = byId("open-form").hidden = !token();
     if (!token()) { // no alarm: nothing was asked yet
       showProblem("");
       byId("service").textContent = "Enter the token of the service.";
@@ -435,6 +436,18 @@
     say("the players of " + chosen, chosenPath() + "/message"));
   byId("save").addEventListener("click", () =>
     act("End " + chosen + " into its journal?", "POST", chosenPath() + "/save", {}));
+  // Other settings of a room are for lockstep-admin.
+  byId("open-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const players = Number(byId("open-players").value);
+    const name = byId("open-name").value.trim();
+    act(null, "POST", "rooms", {
+      sim: byId("open-sim").value.trim(),
+      ...(players > 0 && { players }),
+      ...(name && { name }),
+      ...(byId("open-private").checked && { private: true }),
+    });
+  });
   byId("message-all").addEventListener("click", () => say("all players", "message"));
   byId("drain").addEventListener("click", () =>
     act("Open no more rooms, and end the service with the last one?", "POST", "drain"));

@@ -86,6 +86,18 @@ with FakeService(PROGRAM) as service, browser.Browser() as page:
                     ) == '"Name"'
     page.ask("Emulation.clearDeviceMetricsOverride")
 
+    # A room is opened.
+    assert not page.run("document.getElementById('open-form').hidden")
+    page.run("document.getElementById('open-sim').value = 'arena';"
+             "document.getElementById('open-players').value = '3';"
+             "document.getElementById('open-name').value = 'mine';"
+             "document.querySelector('#open-form button').click()")
+    page.wait_for("document.getElementById('notice').textContent === 'opened mine'")
+    page.wait_for("document.querySelectorAll('#rooms tbody tr').length === 3")
+    assert "mine" in service.ask("GET", "/api/v1/rooms")[2]
+    assert service.ask("DELETE", "/api/v1/rooms/mine")[0] == 200
+    page.wait_for("document.querySelectorAll('#rooms tbody tr').length === 2")
+
     # Buttons.
     page.run("document.querySelector('#rooms td:last-child button').click()")
     page.wait_for("document.querySelector('#rooms td:nth-child(2)').textContent === 'paused'")
