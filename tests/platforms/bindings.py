@@ -19,10 +19,13 @@ C_GAME = [RELEASE / "tests" / "example_game"]
 # mono takes half as long to call a step and to come back where threads are halted by signals.
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": str(RELEASE / "lib"),
                "MONO_THREADS_SUSPEND": "preemptive",
-               "LOCKSTEP_LIB_DIR": str(RELEASE / "lib")}
+               "LOCKSTEP_LIB_DIR": str(RELEASE / "lib"),
+               "LOCKSTEP_LIBRARY": str(RELEASE / "lib" / "liblockstep.so.0"),
+               "PYTHONPATH": str(BINDINGS / "python")}
 SECONDS_MAX = 300
 TICKS = 120
-RATES = (("ships", 2000000), ("arena", 20000))
+RATES = ((["ships"], 2000000), (["arena"], 20000))
+RATES_OF_MANY = ((["arena", "1024"], 200),)
 ROUNDS = 3
 
 
@@ -91,7 +94,7 @@ def ns_and_hash(command, steps):
     return (all_ns - few_ns) / (steps - steps // 10), value
 
 
-def compare_rates(game):
+def compare_rates(game, rates=RATES):
     """The same steps by C and by it; hashes have to be equal, processor times are told."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -102,11 +105,13 @@ def compare_rates(game):
         os.symlink(ROOT, f"{folder}/lockstep")
         run(["cc", *header, "-I", folder, ROOT / "tests/liblockstep/step_rate.c", "-o", driver,
              RELEASE / "lib" / "liblockstep.so.0"])
-        for name, steps in RATES:
+        for words, steps in rates:
             best, hashes = {}, set()
+            name = " x ".join(words)
             for _ in range(ROUNDS):
-                for way, command in (("C", [driver, plugin if name == "ships" else name]),
-                                     ("it", [*game, "rate", name])):
+                for way, command in (("C", [driver, *(plugin if name == "ships" else word
+                                                      for word in words)]),
+                                     ("it", [*game, "rate", *words])):
                     time_ns, value = ns_and_hash(command, steps)
                     best[way] = min(best.get(way, time_ns), time_ns)
                     hashes.add(value)
@@ -117,6 +122,7 @@ def compare_rates(game):
     return "; ".join(found)
 
 
+PYTHON = ["python3", "-B", ROOT / "tests" / "liblockstep" / "step_rate.py"]
 RUST = ROOT / "build" / "rust"
 SHIPS = [RUST / "release" / "ships"]
 
@@ -217,6 +223,7 @@ def build_godot():
 
 def play(report):
     report.stage("library", build_library)
+    report.stage("Python: steps", lambda: compare_rates(PYTHON, RATES_OF_MANY), needs=["library"])
     report.stage("Rust", build_rust, needs=["library"])
     report.stage("Rust: match", lambda: play_with_c(SHIPS), needs=["Rust"])
     report.stage("Rust: steps", lambda: compare_rates(SHIPS), needs=["Rust"])
