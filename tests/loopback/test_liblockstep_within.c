@@ -144,6 +144,8 @@ Test(liblockstep_within, client_of_no_server_ends_as_unreachable)
     lockstep *client = open_one(LOCKSTEP_CLIENT, &self, "server", "127.0.0.1:1");
     cr_assert_eq(lockstep_set(client, "connect-wait", "0"), LOCKSTEP_OK);
     start(client, "off");
+    cr_expect_eq(lockstep_input(client, "ab", 2, 0), LOCKSTEP_BAD_ARGUMENT, "its game takes one");
+    cr_expect_eq(lockstep_input(client, "a", 1, 0), LOCKSTEP_OK);
     while (result > 0) {
         result = lockstep_frame(client, WAIT_MS);
     }

@@ -418,7 +418,9 @@ ls_status lockstep_client_say(lockstep_self *handle, const char *text)
 static uint32_t input_bytes_max(const client_part *client)
 {
     const ls_sim_instance *instance = ls_session_instance(client->session);
-    return instance ? ls_sim_instance_simulation(instance)->input_bytes_max : LS_INPUT_BYTES_MAX;
+    return instance                   ? ls_sim_instance_simulation(instance)->input_bytes_max
+           : client->handle->has_game ? client->handle->game.input_bytes
+                                      : LS_INPUT_BYTES_MAX;
 }
 
 ls_status lockstep_client_input(lockstep_self *handle, const void *bytes, uint32_t size,

@@ -100,6 +100,7 @@ bool lockstep_event_queue_take(lockstep_event_queue *queue, lockstep_event *even
 /* ---- settings ---- */
 
 enum {
+    SIMILAR_MIN = 3, /* letters that two names begin with */
     CONNECT_WAIT_MS = 10000,
     CONNECT_WAIT_MS_MAX = 86400000,
     RECONNECT_MS = 60000,
@@ -256,6 +257,23 @@ static const ls_setting_table *table_with(int kind, const char *name)
     return NULL;
 }
 
+/* The setting that begins like it; NULL: none does. */
+static const char *similar_setting(int kind, const char *name)
+{
+    const char *best = NULL;
+    size_t best_size = SIMILAR_MIN - 1;
+    const char *found = NULL;
+    for (uint32_t i = 0; lockstep_setting(kind, i, &found, NULL, NULL) == LOCKSTEP_OK; i++) {
+        size_t size = 0;
+        while (name[size] != '\0' && name[size] == found[size]) {
+            size++;
+        }
+        best = size > best_size ? found : best;
+        best_size = LS_MAX(size, best_size);
+    }
+    return best;
+}
+
 /* One program for host and client is easily written with a setting of the other, or with dashes. */
 static ls_status fail_unknown(int kind, const char *name, ls_text *why)
 {
@@ -267,8 +285,11 @@ static ls_status fail_unknown(int kind, const char *name, ls_text *why)
                            kinds[kind], name, kinds[other], bare);
         }
     }
-    return ls_fail(LS_NOT_FOUND, why, "there is no setting '%s'; lockstep_setting lists them",
-                   name);
+    const char *similar = similar_setting(kind, bare);
+    return similar ? ls_fail(LS_NOT_FOUND, why, "a %s has no setting '%s'; it has '%s'",
+                             kinds[kind], name, similar)
+                   : ls_fail(LS_NOT_FOUND, why,
+                             "there is no setting '%s'; lockstep_setting lists them", name);
 }
 
 ls_status lockstep_settings_set(lockstep_settings *settings, int kind, const char *name,

@@ -86,7 +86,7 @@ namespace Lockstep
         }
 
         /// <summary>Works for up to so long; false once it is over.</summary>
-        public bool Frame(uint waitMs) { return Check(Native.lockstep_frame(raw, waitMs)) > 0; }
+        public bool Frame(int waitMs) { return Check(Native.lockstep_frame(raw, (uint)waitMs)) > 0; }
 
         /// <summary>Client: leaves. Host: ends the match; with `saves` it can go on later.</summary>
         public void End(bool saves) { Check(Native.lockstep_end(raw, saves ? 1 : 0)); }

@@ -371,7 +371,7 @@ class _Match(_Handle):
     def frame(self, wait_ms: int = 16) -> bool:
         """Works for up to wait_ms, until something happens. False: it is over, and `events` has the
         rest. Raises Error when it ended early."""
-        return self._check(_library.lockstep_frame(self._handle, wait_ms)) > 0
+        return self._check(_library.lockstep_frame(self._handle, max(wait_ms, 0))) > 0
 
     def events(self) -> Iterator[Event]:
         """What has happened and was not asked for yet."""
