@@ -1,6 +1,7 @@
 #include "lockstep/client/link/client_place.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/relay/relay_code.h"
 #include "lockstep/protocol/sealed/invite.h"
@@ -116,11 +117,9 @@ static void identify(ls_client_place *place)
         memcpy(place->identity, place->name, sizeof place->identity);
         return;
     }
-    size_t size = (size_t)snprintf(place->identity, sizeof place->identity, "key ");
-    for (size_t i = 0; i < sizeof place->sealed.server_key; i++) {
-        size += (size_t)snprintf(place->identity + size, sizeof place->identity - size, "%02x",
-                                 place->sealed.server_key[i]);
-    }
+    char digits[2 * sizeof place->sealed.server_key + 1];
+    ls_hex_write(digits, place->sealed.server_key, sizeof place->sealed.server_key);
+    snprintf(place->identity, sizeof place->identity, "key %s", digits);
 }
 
 ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,

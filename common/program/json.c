@@ -1,5 +1,6 @@
 #include "lockstep/common/program/json.h"
 
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/system/output.h"
 
@@ -73,14 +74,8 @@ void ls_json_decimal(ls_json *object, const char *key, uint64_t number)
 
 void ls_json_bytes(ls_json *object, const char *key, const uint8_t *bytes, size_t size)
 {
-    static const char digits[] = "0123456789abcdef";
     char text[2 * LS_INPUT_BYTES_MAX + 1];
-    size = size < LS_INPUT_BYTES_MAX ? size : LS_INPUT_BYTES_MAX;
-    for (size_t i = 0; i < size; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 0xfu];
-    }
-    text[2 * size] = '\0';
+    ls_hex_write(text, bytes, size < LS_INPUT_BYTES_MAX ? size : LS_INPUT_BYTES_MAX);
     cJSON_AddStringToObject(object, key, text);
 }
 

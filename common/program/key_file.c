@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/system/private_file.h"
 
 #include <stdio.h>
@@ -11,33 +12,11 @@ enum {
     FILE_BYTES_MAX = 1024,
 };
 
-static const char digits[] = "0123456789abcdef";
-
 /* ---- reading ---- */
-
-/* 16 for a character that is no digit. */
-static uint32_t value_of(char digit)
-{
-    char small = digit >= 'A' && digit <= 'F' ? (char)(digit - 'A' + 'a') : digit;
-    const char *found = memchr(digits, small, sizeof digits - 1);
-    return found ? (uint32_t)(found - digits) : 16;
-}
-
-static bool read_hex(const char *text, uint8_t *bytes, size_t size)
-{
-    uint32_t wrong = 0;
-    for (size_t i = 0; i < size; i++) {
-        uint32_t high = value_of(text[2 * i]);
-        uint32_t low = value_of(text[2 * i + 1]);
-        wrong |= (high | low) & 16;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return wrong == 0;
-}
 
 bool ls_key_file_read_hex(const char *text, uint8_t *bytes, size_t size)
 {
-    return strlen(text) == 2 * size && read_hex(text, bytes, size);
+    return strlen(text) == 2 * size && ls_hex_read(text, bytes, size);
 }
 
 /* A line "NAME HEX" of `size` characters. */
@@ -56,7 +35,7 @@ static ls_status read_secret(const char *path, const ls_key_file *file, const ch
                            secret->name, had, 2 * secret->size);
         }
         if (had > 2 * secret->size || secret->is_there ||
-            !read_hex(line + name + 1, secret->bytes, secret->size)) {
+            !ls_hex_read(line + name + 1, secret->bytes, secret->size)) {
             break;
         }
         secret->is_there = true;
@@ -134,10 +113,8 @@ static size_t compose(const ls_key_file *file, char text[FILE_BYTES_MAX])
         memcpy(text + size, secret->name, name);
         size += name;
         text[size++] = ' ';
-        for (size_t at = 0; at < secret->size; at++) {
-            text[size++] = digits[secret->bytes[at] >> 4];
-            text[size++] = digits[secret->bytes[at] & 15];
-        }
+        ls_hex_write(text + size, secret->bytes, secret->size);
+        size += 2 * secret->size;
         text[size++] = '\n';
     }
     return size;

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/system/socket_layer.h"
 
 #include <string.h>
@@ -51,30 +52,19 @@ _Static_assert(2 * LINK_BYTES < LS_DOOR_LINK_BYTES, "room for its NUL");
 
 void ls_door_link_write(const ls_door_link *link, char text[LS_DOOR_LINK_BYTES])
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t bytes[LINK_BYTES];
     memcpy(bytes, link->door.address, LS_ENDPOINT_ADDRESS_BYTES);
     ls_store_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES, link->door.port);
     memcpy(bytes + LS_ENDPOINT_ADDRESS_BYTES + 2, link->secret, LS_DOOR_SECRET_BYTES);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    text[2 * sizeof bytes] = '\0';
+    ls_hex_write(text, bytes, sizeof bytes);
     ls_cipher_wipe(bytes, sizeof bytes);
 }
 
 ls_status ls_door_link_read(const char *text, ls_door_link *out)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t bytes[LINK_BYTES];
-    size_t size = strspn(text, digits);
-    if (size != 2 * sizeof bytes || text[size] != '\0') {
+    if (strlen(text) != 2 * sizeof bytes || !ls_hex_read(text, bytes, sizeof bytes)) {
         return LS_MALFORMED;
-    }
-    for (size_t i = 0; i < size; i++) {
-        uint8_t digit = (uint8_t)(strchr(digits, text[i]) - digits);
-        bytes[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : bytes[i / 2] | digit);
     }
     *out = (ls_door_link){.door.port = ls_load_u16(bytes + LS_ENDPOINT_ADDRESS_BYTES)};
     memcpy(out->door.address, bytes, LS_ENDPOINT_ADDRESS_BYTES);

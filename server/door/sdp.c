@@ -1,5 +1,7 @@
 #include "lockstep/server/door/sdp.h"
 
+#include "lockstep/common/base/hex.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,13 +34,6 @@ static bool is_equal(line at, const char *text)
     return at.size == strlen(text) && memcmp(at.text, text, at.size) == 0;
 }
 
-static int digit_of(char letter)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = letter != '\0' ? strchr(digits, tolower((unsigned char)letter)) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 /* "AB:CD:..." */
 static bool read_fingerprint(line at, uint8_t out[LS_SDP_FINGERPRINT_BYTES])
 {
@@ -46,13 +41,10 @@ static bool read_fingerprint(line at, uint8_t out[LS_SDP_FINGERPRINT_BYTES])
         return false;
     }
     for (size_t i = 0; i < LS_SDP_FINGERPRINT_BYTES; i++) {
-        int high = digit_of(at.text[3 * i]);
-        int low = digit_of(at.text[3 * i + 1]);
         bool is_parted = 3 * i + 2 == at.size || at.text[3 * i + 2] == ':';
-        if (high < 0 || low < 0 || !is_parted) {
+        if (!is_parted || !ls_hex_read(at.text + 3 * i, &out[i], 1)) {
             return false;
         }
-        out[i] = (uint8_t)(high << 4 | low);
     }
     return true;
 }

@@ -1,5 +1,6 @@
 #include "lockstep/server/match/finding_report.h"
 
+#include "lockstep/common/base/hex.h"
 #include "lockstep/server/investigation/conclusion.h"
 #include "lockstep/server/match/tick_log.h"
 
@@ -51,16 +52,15 @@ static void send_cause(const ls_match *match, uint32_t slot, ls_peer_id spectato
 static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
 {
     uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
+    char digits[2 * INPUT_BYTES_SHOWN + 1];
     ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
     if (input->size == 0) {
         ls_text_add(out, "nothing");
     } else {
         ls_text_add(out, "%" PRIu32 " byte%s ", input->size, input->size == 1 ? "" : "s");
     }
-    for (uint32_t i = 0; i < shown; i++) {
-        ls_text_add(out, "%02x", input->bytes[i]);
-    }
-    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
+    ls_hex_write(digits, input->bytes, shown);
+    ls_text_add(out, "%s%s%s%s", digits, shown < input->size ? "..." : "",
                 input->events & LS_EVENT_JOINED ? " joined" : "",
                 input->events & LS_EVENT_LEFT ? " left" : "");
 }

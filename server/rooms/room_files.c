@@ -1,6 +1,7 @@
 #include "lockstep/server/rooms/room_files.h"
 
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,9 +69,7 @@ static ls_status check_file(void *user, const ls_param *param, const uint8_t *by
         return LS_OK;
     }
     ls_cipher_sha256(bytes, size, digest);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        snprintf(digits + 2 * i, 3, "%02x", (unsigned)digest[i]);
-    }
+    ls_hex_write(digits, digest, sizeof digest);
     return find_line(files->code, digits, strncasecmp)
                ? LS_OK
                : ls_fail(LS_BAD_ARGUMENT, why,

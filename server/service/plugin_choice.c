@@ -1,6 +1,7 @@
 #include "lockstep/server/service/plugin_choice.h"
 
 #include "lockstep/common/base/cipher.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/system/file.h"
 
 #include <stdio.h>
@@ -21,9 +22,7 @@ static ls_status check_digest(const char *path, const char *name, const char *sh
     }
     ls_cipher_sha256(file.bytes, file.size, digest);
     ls_mapped_file_close(&file);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        snprintf(digits + 2 * i, 3, "%02x", (unsigned)digest[i]);
-    }
+    ls_hex_write(digits, digest, sizeof digest);
     return strcasecmp(digits, sha256) == 0
                ? LS_OK
                : ls_fail(LS_BAD_ARGUMENT, why,

@@ -1,21 +1,18 @@
 #include "lockstep/tools/desync/report.h"
 
+#include "lockstep/common/base/hex.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 void explain_report_input_text(const ls_slot_input *input,
                                char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])
 {
-    size_t at = 0;
     uint32_t shown = LS_MIN(input->size, EXPLAIN_REPORT_INPUT_BYTES);
-    snprintf(text, EXPLAIN_REPORT_INPUT_TEXT_BYTES, "%s", shown == 0 ? "empty" : "");
-    for (uint32_t i = 0; i < shown; i++) {
-        at += (size_t)snprintf(text + at, EXPLAIN_REPORT_INPUT_TEXT_BYTES - at, "%02x",
-                               input->bytes[i]);
-    }
-    if (shown < input->size) {
-        snprintf(text + at, EXPLAIN_REPORT_INPUT_TEXT_BYTES - at, "...");
-    }
+    char digits[2 * EXPLAIN_REPORT_INPUT_BYTES + 1];
+    ls_hex_write(digits, input->bytes, shown);
+    snprintf(text, EXPLAIN_REPORT_INPUT_TEXT_BYTES, "%s%s", shown == 0 ? "empty" : digits,
+             shown < input->size ? "..." : "");
 }
 
 const char *explain_report_events_text(uint32_t events)

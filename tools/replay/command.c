@@ -1,5 +1,6 @@
 #include "lockstep/tools/replay/command.h"
 
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
@@ -367,11 +368,10 @@ static bool is_same_input(const ls_slot_input *a, const ls_slot_input *b)
 static void describe_input(const ls_slot_input *input, ls_text *out)
 {
     uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
+    char digits[2 * INPUT_BYTES_SHOWN + 1];
     ls_text_set(out, "%" PRIu32 " bytes ", input->size);
-    for (uint32_t i = 0; i < shown; i++) {
-        ls_text_add(out, "%02x", input->bytes[i]);
-    }
-    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
+    ls_hex_write(digits, input->bytes, shown);
+    ls_text_add(out, "%s%s%s%s", digits, shown < input->size ? "..." : "",
                 input->events & LS_EVENT_JOINED ? " joined" : "",
                 input->events & LS_EVENT_LEFT ? " left" : "");
 }
