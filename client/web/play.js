@@ -152,6 +152,9 @@ function over() {
       "Play it with lockstep-client and the game's plug-in.", false);
   } else if (report.status === "OK") {
     say("The match is over.", true);
+  } else if (wasOpen && report.status === "TIMED_OUT" && !report.simulation) {
+    say("This server does not answer to the invite of this link, which is another server's or an " +
+      "old one: ask for a new link.", true);
   } else {
     const words = report.why || report.status;
     say(wasOpen ? words : `The server does not answer: ${words}`, true);

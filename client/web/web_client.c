@@ -96,6 +96,10 @@ static ls_status open_link(web_client *client, const char *word, uint32_t flags,
     const ls_client_place_source from = {
         .word = word, .is_insecure = (flags & LS_WEB_BELIEVES) != 0, .now_s = (uint64_t)time(NULL)};
     ls_status status = ls_client_place_read(&from, &client->place, why);
+    if (status == LS_OK && !from.is_insecure && !client->place.sealed.has_server_key) {
+        status = ls_fail(LS_BAD_ARGUMENT, why,
+                         "the link of this page has no whole invite behind its '#': copy it again");
+    }
     LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &client->loop));
     const ls_client_link_config link = {.place = &client->place,
                                         .loop = client->loop,

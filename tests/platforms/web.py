@@ -25,6 +25,7 @@ PAGE_BYTES_MAX = 200000  # with brotli
 MATCH_TICKS, MATCH_SECONDS_MAX = 900, 120
 RECORD_TICKS = 300
 BROADCAST_TICKS = 1200
+HIDDEN_TICKS = 300  # of tests/web/chromium.mjs
 PROGRAMS = ROOT / "build/release/bin"
 NEEDS = {"node": "nodejs", "npm": "npm", "wasm-ld": "lld", "llvm-ar": "llvm", "clang": "clang"}
 
@@ -150,6 +151,69 @@ def play_match(sim, kind=""):
             f"{found['channelCount']} datagrams by the channel, at the end by the {found['pipe']}")
 
 
+def play_hidden():
+    """A page that nobody sees plays on: the match waits for nobody, so a page that stood still
+    would have the server put in what it did not send."""
+    need_chromium()
+    build("release", "lockstep-server", "lockstep-client")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        summary = pathlib.Path(name) / "summary"
+        server, link = programs.serve("--sim", "arena", "--ticks", MATCH_TICKS, "--json", summary)
+        programs.join(link, "--bot", 7)
+        found = json.loads(run(["node", "tests/web/chromium.mjs", "hidden", link]))
+        said = server.communicate(timeout=MATCH_SECONDS_MAX)[0]
+        of = next((one for one in json.loads(summary.read_text())["players"]
+                   if one["name"] == "player (2)"), None) if summary.exists() else None
+    if found["status"] != "OK" or not of or of["hashes_compared"] <= MATCH_TICKS:
+        raise Failed(f"{found}\n{said}")
+    if of["inputs_on_time"] < MATCH_TICKS - HIDDEN_TICKS:
+        raise Failed(f"{of['inputs_on_time']} of {MATCH_TICKS} inputs came on time\n{said}")
+    return f"{of['inputs_on_time']} of {MATCH_TICKS} inputs on time, {HIDDEN_TICKS} ticks hidden"
+
+
+def play_again():
+    """The server is killed in mid-match and resumes it at the same place: the page is back by
+    itself, and ends as the server does."""
+    need_chromium()
+    build("release", "lockstep-server")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        folder = pathlib.Path(name)
+        place = ("--bind", "127.0.0.1", "--find", "off", "--identity", folder / "identity")
+        server, link = programs.serve(*place, "--sim", "arena", "--players", 1, "--ticks",
+                                      MATCH_TICKS, "--journal", folder)
+        page = programs.start("node", "tests/web/chromium.mjs", "again", link)
+        page.stdout.readline()
+        server.kill()
+        server.wait()
+        web, port = re.search(r"http://([^/]+)/.*:(\d+)/#", link).groups()
+        server = programs.start(
+            PROGRAMS / "lockstep-server", *place, "--port", port, "--web", web, "--web-files",
+            WEB / "web", "--resume", next(folder.glob("*.journal")))
+        said = [one.communicate(timeout=MATCH_SECONDS_MAX)[0] for one in (page, server)]
+    final = re.search(r"final hash ([0-9a-f]{16})", said[1])
+    found = json.loads(said[0]) if not page.returncode else {}
+    if not final or found.get("hash") != final[1]:
+        raise Failed("\n".join(said))
+    return f"lost at tick {found['lost']}, back, and the same at tick {found['tick']}"
+
+
+def refuse_invites():
+    """A link whose invite is not whole, or another server's, is answered in plain words."""
+    need_chromium()
+    build("release", "lockstep-server")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        link, other = (programs.serve("--sim", "arena", "--identity", pathlib.Path(name) / one)[1]
+                       for one in ("identity", "other"))
+        page, _, invite = link.partition("#")
+        for fragment, words in ((invite[:-1] + ("A" if invite[-1] != "A" else "B"), "typing error"),
+                                ("arena", "has no whole invite"),
+                                (other.partition("#")[2], "another server's or an old one")):
+            said = run(["node", "tests/web/chromium.mjs", "refused", f"{page}#{fragment}"])
+            if words not in said:
+                raise Failed(f"{said} of {fragment}")
+    return "3 links"
+
+
 def play_listed():
     """A game is found on the page of a directory, and played in a page by the link there."""
     need_chromium()
@@ -234,6 +298,9 @@ def play(report):
     report.stage("steps in Chromium", compare_chromium, needs=["modules"])
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
+    report.stage("a hidden page", play_hidden, needs=["modules"])
+    report.stage("a server that restarts", play_again, needs=["modules"])
+    report.stage("wrong invites", refuse_invites, needs=["modules"])
     report.stage("a listed game in a page", play_listed, needs=["modules"])
     report.stage("records in a page", open_records, needs=["modules"])
     report.stage("a broadcast in a page", watch_broadcast, needs=["modules"])

@@ -115,6 +115,14 @@ export class Page {
     await this.call("DOM.setFileInputFiles", { nodeId, files: [file] });
   }
 
+  // As when its window is put away, or another page comes before it.
+  async hide(isHidden) {
+    const { windowId } = await this.call("Browser.getWindowForTarget");
+    const windowState = isHidden ? "minimized" : "normal";
+    await this.call("Browser.setWindowBounds", { windowId, bounds: { windowState } });
+    await this.until(`document.hidden === ${isHidden}`);
+  }
+
   async click(x, y) {
     for (const type of ["mousePressed", "mouseReleased"]) {
       await this.call("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });

@@ -5,6 +5,11 @@
 //                                                        a phone's data channel becomes silent
 //        node chromium.mjs list URL [PICTURE [phone]]    waits for a game on the page of a directory, follows its
 //                                                        link and plays: the row's words and the last report, as JSON
+//        node chromium.mjs hidden URL                    plays as a bot, hidden for HIDDEN_TICKS of the match, to the
+//                                                        end: the last report, as JSON
+//        node chromium.mjs again URL                     plays as a bot to the end, whatever becomes of the server: the
+//                                                        last report and the tick that was lost, as JSON
+//        node chromium.mjs refused URL                   presses Play: the words that are shown then, as JSON
 //        node chromium.mjs record URL FILE [PICTURE]     opens a recorded match: its report once it is checked, as
 //                                                        JSON, or the words about it
 //        node chromium.mjs broadcast URL [PICTURE]       watches a broadcast to its end: its report then, as JSON,
@@ -15,6 +20,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Browser, PROGRAMS } from "./browser.mjs";
 
+const HIDDEN_TICKS = 300;
 const DESK = { width: 1280, height: 720 };
 const PHONE = { width: 390, height: 844, pixels: 2, isPhone: true };
 // The page's data channel, once it has one: nothing that comes by it is heard any more.
@@ -71,6 +77,42 @@ async function match(browser, url, picture, kind) {
   console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));
 }
 
+async function playAsBot(browser, url) {
+  const page = await browser.open(url.replace("#", "?bot#"), DESK);
+  await page.until("document.activeElement?.id === 'play'");
+  await page.evaluate("document.getElementById('play').click()");
+  await page.until(`Number(${REPORT}.tick) >= 60`);
+  return page;
+}
+
+async function hidden(browser, url) {
+  const page = await playAsBot(browser, url);
+  await page.hide(true);
+  const first = Number(await page.evaluate(`${REPORT}.tick`));
+  await page.until(`document.hidden && Number(${REPORT}.tick) >= ${first + HIDDEN_TICKS}`, 600);
+  await page.hide(false);
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify(report));
+}
+
+async function again(browser, url) {
+  const page = await playAsBot(browser, url);
+  console.log("playing");
+  const lost = await page.until(`${REPORT}.state !== "4" && ${REPORT}.state !== undefined && ${REPORT}`, 600);
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify({ ...report, lost: Number(lost.tick) }));
+}
+
+async function refused(browser, url) {
+  const page = await browser.open(url, DESK);
+  await page.until("document.activeElement?.id === 'play'");
+  await page.evaluate("document.getElementById('play').click()");
+  const found = await page.until(`document.getElementById("card").hidden === false &&
+    document.getElementById("words").textContent !== "Play in this browser." &&
+    document.getElementById("words").textContent`, 120);
+  console.log(JSON.stringify(found));
+}
+
 async function list(browser, url, picture, kind) {
   const page = await browser.open(url, kind === "phone" ? PHONE : DESK);
   const row = await page.until("document.querySelector('.game .play')?.closest('.game').innerText");
@@ -121,7 +163,8 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  await { steps, match, list, record, broadcast }[command](browser, ...words);
+  const commands = { steps, match, list, hidden, again, refused, record, broadcast };
+  await commands[command](browser, ...words);
 } finally {
   await browser.stop();
 }
