@@ -727,11 +727,6 @@ ls_transport_traffic ls_transport_udp_total(const ls_transport *base)
     return from_const_base(base)->total;
 }
 
-uint64_t ls_transport_udp_unsent(const ls_transport *base)
-{
-    return from_const_base(base)->unsent;
-}
-
 uint64_t ls_transport_udp_rejections(const ls_transport *base, ls_sealed_rejection rejection)
 {
     LS_ASSERT(rejection >= 0 && rejection < LS_SEALED_REJECTION_COUNT);

@@ -175,9 +175,6 @@ uint16_t ls_transport_udp_port(const ls_transport *transport);
 /* Every datagram that came or went, whoever sent it, with the headers of IP, UDP, seal and ENet. */
 ls_transport_traffic ls_transport_udp_total(const ls_transport *transport);
 
-/* Datagrams that this machine had no room for, or could not send: lost, and not counted as sent. */
-uint64_t ls_transport_udp_unsent(const ls_transport *transport);
-
 /* Datagrams that were dropped for this reason, before their seal was open and behind it. */
 uint64_t ls_transport_udp_rejections(const ls_transport *transport, ls_sealed_rejection rejection);
 /* Clients that were told so. */

@@ -278,8 +278,6 @@ LS_TICK_CODE void ls_udp_out_flush(transport_udp *transport)
         if ((sent.lost >> i & 1u) == 0) {
             const out_datagram *each = &out->datagrams[i];
             count_sent(transport, endpoint_of(transport, each), each);
-        } else {
-            transport->unsent++;
         }
     }
     if (sent.error != 0) {

@@ -58,7 +58,6 @@ typedef struct transport_udp {
     uint32_t next_ready;      /* connections before it have been asked for events in this turn */
 
     ls_transport_traffic total;
-    uint64_t unsent; /* datagrams that have not left: no room, or no way there */
     uint64_t rejections[LS_SEALED_REJECTION_COUNT];
     uint64_t denials[LS_DENIAL_END]; /* a server's */
     uint64_t enet_rejections[LS_DATAGRAM_REJECTION_COUNT];

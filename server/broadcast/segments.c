@@ -19,7 +19,7 @@ typedef struct list {
 struct ls_segments {
     const ls_allocator *allocator;
     uint64_t offset; /* of what has not been read */
-    bool has_header, is_public, has_end, is_over;
+    bool has_header, is_public, is_over;
     ls_journal_header header;
     ls_record_buffer raw; /* the payload of a record */
     list closed;          /* segments */
@@ -209,13 +209,12 @@ static void on_record(ls_segments *segments, const ls_record *record, uint64_t o
         on_piece(segments, raw, size, now_ns);
         break;
     case LS_JOURNAL_END:
-        segments->has_end = true;
         break;
     default:
         return;
     }
     add_record(segments, offset, ls_record_end(record, &ls_journal_format) - record->offset);
-    if (segments->has_end) {
+    if (record->kind == LS_JOURNAL_END) {
         close_open(segments, segments->open.end_tick, now_ns);
         segments->is_over = true;
     }
@@ -265,11 +264,6 @@ bool ls_segments_are_public(const ls_segments *segments)
 bool ls_segments_are_over(const ls_segments *segments)
 {
     return segments->is_over;
-}
-
-bool ls_segments_have_end(const ls_segments *segments)
-{
-    return segments->has_end;
 }
 
 uint32_t ls_segments_count(const ls_segments *segments)

@@ -44,8 +44,6 @@ uint64_t ls_segments_offset(const ls_segments *segments);
 bool ls_segments_are_public(const ls_segments *segments);
 /* Nothing more comes: the match is over, the file damaged, or memory out. */
 bool ls_segments_are_over(const ls_segments *segments);
-/* The match was closed cleanly, and its last segment says so. */
-bool ls_segments_have_end(const ls_segments *segments);
 
 /* Those that are whole. */
 uint32_t ls_segments_count(const ls_segments *segments);

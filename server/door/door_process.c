@@ -301,11 +301,6 @@ ls_endpoint ls_door_endpoint(const ls_door *door)
     return door->bound;
 }
 
-bool ls_door_is_sealed(const ls_door *door)
-{
-    return door->page->certificate[0] != '\0';
-}
-
 static const char *first_name(const ls_door *door)
 {
     return door->page->hosts + strspn(door->page->hosts, ", \t");
@@ -344,7 +339,7 @@ void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAG
 {
     char host[LS_INVITE_HOST_BYTES_MAX];
     choose_host(door, invite, host);
-    const ls_page_link link = {.is_sealed = ls_door_is_sealed(door),
+    const ls_page_link link = {.is_sealed = door->page->certificate[0] != '\0',
                                .host = host,
                                .port = door->bound.port,
                                .invite = invite};

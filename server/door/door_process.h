@@ -41,7 +41,6 @@ ls_status ls_door_start(ls_door *door, uint16_t server_port, ls_event_loop *loop
 
 /* Where pages find it. */
 ls_endpoint ls_door_endpoint(const ls_door *door);
-bool ls_door_is_sealed(const ls_door *door);
 
 /* The address of the page, for players who come by this invite; "": they need none. */
 void ls_door_write_link(const ls_door *door, const char *invite, char out[LS_PAGE_LINK_BYTES_MAX]);

@@ -198,11 +198,6 @@ void ls_rtc_stream_send(ls_rtc_stream *stream, const uint8_t *bytes, size_t size
     }
 }
 
-bool ls_rtc_stream_is_open(const ls_rtc_stream *stream)
-{
-    return stream->is_open;
-}
-
 bool ls_rtc_stream_is_over(const ls_rtc_stream *stream)
 {
     return stream->is_over;

@@ -31,8 +31,7 @@ void ls_rtc_stream_receive(ls_rtc_stream *stream, const uint8_t *bytes, size_t s
 /* A message: dropped while there is no channel yet, or too many wait. */
 void ls_rtc_stream_send(ls_rtc_stream *stream, const uint8_t *bytes, size_t size);
 
-/* Whether the peer has opened a channel; and whether the association is over. */
-bool ls_rtc_stream_is_open(const ls_rtc_stream *stream);
+/* The association is over. */
 bool ls_rtc_stream_is_over(const ls_rtc_stream *stream);
 
 #endif
