@@ -1,5 +1,6 @@
 #include "lockstep/server/host/publisher.h"
 
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/key_file.h"
@@ -117,24 +118,63 @@ static void bare_host(const char *relay, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(from, has_brackets ? "]" : ":"), from);
 }
 
-/* The invite's file first: scripts may wait for the line. */
-static void publish(ls_publisher *publisher)
+/* Invites lead to the relay from now on. */
+static void set_place(ls_admission *admission, const char *relay, const char *code, uint16_t port)
 {
-    const ls_log *log = publisher->config.log;
-    char code[LS_RELAY_CODE_BYTES];
     char host[LS_INVITE_HOST_BYTES_MAX];
     char place[LS_INVITE_HOST_BYTES_MAX + LS_RELAY_CODE_BYTES];
-    ls_text why = {{0}};
-    ls_relay_code_format(ls_relay_server_code(publisher->relay), code);
-    bare_host(publisher->config.relay, host, sizeof host);
+    bare_host(relay, host, sizeof host);
     snprintf(place, sizeof place, "%s@%s", code, host);
-    ls_admission_publish(publisher->config.admission, place, publisher->port);
-    if (ls_admission_write_invite(publisher->config.admission, publisher->port, &why) != LS_OK) {
+    ls_admission_publish(admission, place, port);
+}
+
+/* The invite's file first: scripts may wait for the line. */
+static void announce(ls_admission *admission, const char *relay, const char *code, uint16_t port,
+                     const ls_log *log)
+{
+    ls_text why = {{0}};
+    set_place(admission, relay, code, port);
+    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
         ls_log_line(log, LS_LOG_WARNING, "%s", why.bytes);
     }
-    ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s",
-                publisher->config.relay, code, publisher->config.relay);
-    ls_admission_log(publisher->config.admission, publisher->port, log);
+    ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s", relay, code,
+                relay);
+    ls_admission_log(admission, port, log);
+}
+
+bool ls_publisher_announce(const ls_publisher_shared *shared, const char *relay,
+                           ls_admission *admission, uint64_t *announced, const ls_log *log)
+{
+    uint64_t packed = atomic_load(&shared->code);
+    if (packed == *announced) {
+        return false;
+    }
+    ls_relay_code code;
+    char text[LS_RELAY_CODE_BYTES];
+    uint8_t bytes[sizeof packed];
+    ls_store_u64(bytes, packed);
+    memcpy(&code, bytes, sizeof code);
+    ls_relay_code_format(&code, text);
+    *announced = packed;
+    announce(admission, relay, text, (uint16_t)atomic_load(&shared->port), log);
+    return true;
+}
+
+static void publish(ls_publisher *publisher)
+{
+    const ls_publisher_config *config = &publisher->config;
+    const ls_relay_code *code = ls_relay_server_code(publisher->relay);
+    uint8_t bytes[sizeof(uint64_t)] = {0};
+    char text[LS_RELAY_CODE_BYTES];
+    ls_relay_code_format(code, text);
+    if (config->shared) {
+        set_place(config->admission, config->relay, text, publisher->port);
+        memcpy(bytes, code, sizeof *code);
+        atomic_store(&config->shared->port, publisher->port);
+        atomic_store(&config->shared->code, ls_load_u64(bytes));
+    } else {
+        announce(config->admission, config->relay, text, publisher->port, config->log);
+    }
     publisher->listing_ns = 0; /* the link of the page has the code */
 }
 

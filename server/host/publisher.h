@@ -10,13 +10,15 @@
 #include "lockstep/server/host/admission.h"
 #include "lockstep/server/host/host.h"
 
-/* The workers of a service share it, zeroed at first. Worker 0 is registered, and lists the sums.
- */
+/* The workers of a service share it, zeroed at first. Worker 0 is registered, and lists the sums;
+ * the service says how players come in. */
 typedef struct ls_publisher_shared {
     ls_relay_flows flows;
     struct ls_publisher_counts {
         atomic_uint players, seats, spectators;
     } workers[LS_SEALED_WORKERS_MAX];
+    atomic_uint port;          /* of the relay; stored before the code */
+    atomic_uint_fast64_t code; /* the characters, the first one lowest; 0: none yet */
 } ls_publisher_shared;
 
 typedef struct ls_publisher_config {
@@ -50,6 +52,11 @@ bool ls_publisher_is_local(const ls_publisher *publisher);
 
 /* Where a router leads to the server; all zero: nowhere. */
 void ls_publisher_set_outside(ls_publisher *publisher, const ls_endpoint *outside);
+
+/* By a service: when its worker has another code than `*announced`, says it in the log and in the
+ * invites, and keeps it there. True: it has done so. */
+bool ls_publisher_announce(const ls_publisher_shared *shared, const char *relay,
+                           ls_admission *admission, uint64_t *announced, const ls_log *log);
 
 /* From now on the host's loop drives it, and its matches are what the directory says; it ends with
  * the loop. NULL is allowed for the publisher. IO, NO_MEMORY. */

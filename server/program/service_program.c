@@ -8,6 +8,7 @@
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/program/supervisor.h"
+#include "lockstep/server/relay/relay_options.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/worker_message.h"
@@ -217,6 +218,21 @@ static ls_status check_broadcast(const service_program *self, const ls_server_op
     return ls_server_options_check_broadcast(&whole, why);
 }
 
+/* By the table of lockstep-relay, which is started with these rows. */
+static void check_relay(service_program *self)
+{
+    ls_relay_program_config relay = ls_relay_options_default();
+    ls_setting_target target = {.fields = &relay};
+    ls_text why = {{0}};
+    for (uint32_t i = 0; i < self->service.relay.count; i++) {
+        ls_room_setting *row = &self->service.relay.rows[i];
+        const ls_setting_text text = {row->flag, row->value};
+        ls_status status = ls_setting_read_text(&ls_relay_settings, &target, &text, &why);
+        note(self, self->service.relay_at[i], status, &why);
+    }
+    note(self, (ls_toml_place){0, 0}, ls_relay_options_check(&relay, &why), &why);
+}
+
 /* Every step is taken, so that a check finds all faults at once. */
 static void read_config(service_program *self, ls_server_options *options, ls_console *console)
 {
@@ -232,6 +248,7 @@ static void read_config(service_program *self, ls_server_options *options, ls_co
     note(self, nowhere, ls_admission_check(&options->hosting.admission, &why), &why);
     note(self, nowhere, ls_server_options_check_relay(options, &why), &why);
     note(self, nowhere, check_broadcast(self, options, &why), &why);
+    check_relay(self);
     note(self, nowhere, settle_files(self), &why);
     check_groups(self);
 }

@@ -15,6 +15,7 @@
 #include "lockstep/server/control/http_listener.h"
 #include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/door/door_process.h"
+#include "lockstep/server/program/relay_process.h"
 #include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
@@ -62,6 +63,8 @@ typedef struct supervisor {
     char door_link[LS_DOOR_LINK_BYTES];
     char page[LS_PAGE_LINK_BYTES_MAX];
     ls_worker_settings worker; /* with the door and the page */
+    ls_relay_process *relay;   /* NULL: the service is none */
+    uint64_t announced;        /* the code of the relay: publisher.h */
 } supervisor;
 
 /* ---- rooms ---- */
@@ -102,11 +105,18 @@ static void notify(const supervisor *self)
     ls_service_notify_alive();
 }
 
+static void log_page(const supervisor *self);
+
 static void tend(void *user, uint64_t now_ns)
 {
     supervisor *self = user;
     (void)now_ns;
     ls_room_keeper_tend(self->keeper);
+    if (self->worker.relay &&
+        ls_publisher_announce(ls_room_keeper_published(self->keeper), self->worker.relay,
+                              self->config->admission, &self->announced, &self->console->log)) {
+        log_page(self);
+    }
     ls_tls_files_watch(self->tls, &self->console->log);
     ls_operators_watch(&self->operator_files, &self->operators, &self->console->log);
     if (self->door) {
@@ -293,6 +303,15 @@ static ls_status start_door(supervisor *self, ls_text *why)
     return status == LS_OK && port_file
                ? ls_output_write_port(port_file, ls_door_endpoint(self->door).port, why)
                : status;
+}
+
+static ls_status start_relay(supervisor *self, ls_text *why)
+{
+    const ls_service_config *service = self->config->service;
+    return service->is_relay
+               ? ls_relay_process_start(&service->relay, self->worker.log_format, self->loop,
+                                        &self->console->log, &self->relay, why)
+               : LS_OK;
 }
 
 static ls_status create_keeper(supervisor *self, ls_text *why)
@@ -518,6 +537,7 @@ static ls_status build(supervisor *self, ls_text *why)
     ls_status status = ls_event_loop_create(ls_allocator_heap(), &self->loop);
     LS_THEN(status, open_port(self, why));
     LS_THEN(status, open_door(self, why));
+    LS_THEN(status, start_relay(self, why));
     LS_THEN(status, create_keeper(self, why));
     LS_THEN(status, start_door(self, why));
     LS_THEN(status, begin_mapping(self));
@@ -580,6 +600,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     ls_port_keeper_destroy(config->ports);
     ls_room_keeper_destroy(self->keeper);
     ls_door_close(self->door);
+    ls_relay_process_stop(self->relay);
     ls_cipher_wipe(self->door_link, sizeof self->door_link);
     ls_udp_group_close(self->group);
     ls_event_loop_destroy(self->loop);

@@ -17,6 +17,7 @@ typedef struct ls_relay_program_config {
     const char *http;           /* ADDRESS:PORT, for the list of games; NULL: no HTTP */
     const char *http_port_file; /* NULL: none */
     const char *json_path;      /* likewise */
+    ls_log_format log_format;
 } ls_relay_program_config;
 
 ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_console *console);

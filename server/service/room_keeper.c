@@ -381,6 +381,11 @@ void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outsi
     ls_relay_flows_set_outside(&keeper->shared->published.flows, outside);
 }
 
+const ls_publisher_shared *ls_room_keeper_published(const ls_room_keeper *keeper)
+{
+    return &keeper->shared->published;
+}
+
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path)
 {
     bool is_found = false;

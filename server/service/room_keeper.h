@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_KEEPER_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_KEEPER_H
 
+#include "lockstep/server/host/publisher.h"
 #include "lockstep/server/service/service_view.h"
 #include "lockstep/server/service/worker_pool.h"
 
@@ -44,6 +45,9 @@ void ls_room_keeper_reconfigure(ls_room_keeper *keeper, const ls_service_config 
 
 /* Where a router leads to the workers' port; all zero: nowhere. Players of a relay try that. */
 void ls_room_keeper_set_outside(ls_room_keeper *keeper, const ls_endpoint *outside);
+
+/* How the workers are registered with a relay, for ls_publisher_announce. */
+const ls_publisher_shared *ls_room_keeper_published(const ls_room_keeper *keeper);
 
 /* Whether a journal is that of a room which is there. */
 bool ls_room_keeper_has_journal(const ls_room_keeper *keeper, const char *path);

@@ -93,6 +93,12 @@ static const char *const server_texts[] = {
 static const char *const server_others[] = {"port",         "invite-only",       "insecure",
                                             "bundle-limit", "token-protocol-id", "map-port"};
 
+/* Likewise those of a relay. */
+static const char *const relay_texts[] = {"bind", "key-file", "port-file", "http",
+                                          "http-port-file"};
+static const char *const relay_numbers[] = {
+    "port", "hosts", "players", "hosts-per-address", "match-limit", "player-limit", "games"};
+
 static const char *const room_keys[] = {"name",    "open",     "sim",  "sha256",
                                         "private", "rotation", "next", "turn"};
 
@@ -277,13 +283,14 @@ static bool has_changed(const config_row *row, const char *running, const char *
     return memcmp(running, fresh, size) != 0 && !(number == 0 && strcmp(row->key, "workers") == 0);
 }
 
-static void tell_server_rows(const ls_room_settings *rows_of, const ls_room_settings *other,
-                             bool both, void (*tell)(void *user, const char *sentence), void *user)
+static void tell_rows(const char *table, const ls_room_settings *rows_of,
+                      const ls_room_settings *other, bool both,
+                      void (*tell)(void *user, const char *sentence), void *user)
 {
     for (uint32_t i = 0; i < rows_of->count; i++) {
         const char *there = ls_room_settings_find(other, rows_of->rows[i].flag);
         if (there ? both && strcmp(there, rows_of->rows[i].value) != 0 : true) {
-            tell_fixed("server", rows_of->rows[i].flag, tell, user);
+            tell_fixed(table, rows_of->rows[i].flag, tell, user);
         }
     }
 }
@@ -302,10 +309,15 @@ void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_c
         }
         memcpy(is, was, rows[i].capacity > 0 ? rows[i].capacity : sizeof(uint32_t));
     }
-    tell_server_rows(&fresh->server, &running->server, true, tell, user);
-    tell_server_rows(&running->server, &fresh->server, false, tell, user);
+    tell_rows("server", &fresh->server, &running->server, true, tell, user);
+    tell_rows("server", &running->server, &fresh->server, false, tell, user);
+    tell_rows("relay", &fresh->relay, &running->relay, true, tell, user);
+    tell_rows("relay", &running->relay, &fresh->relay, false, tell, user);
     fresh->server = running->server;
     memcpy(fresh->server_at, running->server_at, sizeof fresh->server_at);
+    fresh->relay = running->relay;
+    memcpy(fresh->relay_at, running->relay_at, sizeof fresh->relay_at);
+    fresh->is_relay = running->is_relay;
     if ((running->upload_command[0] == '\0') != (fresh->upload_command[0] == '\0')) {
         tell_fixed("upload", "command", tell, user);
         memcpy(fresh->upload_command, running->upload_command, sizeof fresh->upload_command);
@@ -531,21 +543,46 @@ static ls_status read_match(reading *file, const ls_toml_value *value, ls_room_s
     return ls_room_settings_set(to, value->key, value->text, why);
 }
 
-/* The program reads the rows by its own table, later, and needs their places for that. */
-static ls_status read_server(reading *file, const ls_toml_value *value, ls_text *why)
+/* Rows that the program reads by a table of its own, later: it needs their places for that. */
+typedef struct table_rows {
+    const char *const *texts; /* keys that take a text alone, ... */
+    size_t text_count;
+    const char *const *others; /* ... and the others */
+    size_t other_count;
+    ls_room_settings *settings;
+    ls_toml_place *places;
+} table_rows;
+
+static ls_status read_row(reading *file, const table_rows *rows_of, const ls_toml_value *value,
+                          ls_text *why)
 {
     suggestion best = {NULL, UINT32_MAX};
-    ls_service_config *config = file->config;
-    bool is_text =
-        is_among(value->key, server_texts, sizeof server_texts / sizeof server_texts[0], &best);
-    if (!is_text && !is_among(value->key, server_others,
-                              sizeof server_others / sizeof server_others[0], &best)) {
+    bool is_text = is_among(value->key, rows_of->texts, rows_of->text_count, &best);
+    if (!is_text && !is_among(value->key, rows_of->others, rows_of->other_count, &best)) {
         return refuse_key(file, value, &best, why);
     }
-    config->server_at[config->server.count] = value->at;
+    rows_of->places[rows_of->settings->count] = value->at;
     ls_status status = is_text ? check_text(value, why) : check_value(value, why);
-    return status == LS_OK ? ls_room_settings_set(&config->server, value->key, value->text, why)
+    return status == LS_OK ? ls_room_settings_set(rows_of->settings, value->key, value->text, why)
                            : status;
+}
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static ls_status read_server(reading *file, const ls_toml_value *value, ls_text *why)
+{
+    const table_rows server = {server_texts,          COUNT_OF(server_texts),
+                               server_others,         COUNT_OF(server_others),
+                               &file->config->server, file->config->server_at};
+    return read_row(file, &server, value, why);
+}
+
+static ls_status read_relay(reading *file, const ls_toml_value *value, ls_text *why)
+{
+    const table_rows relay = {relay_texts,          COUNT_OF(relay_texts),
+                              relay_numbers,        COUNT_OF(relay_numbers),
+                              &file->config->relay, file->config->relay_at};
+    return read_row(file, &relay, value, why);
 }
 
 /* ---- rooms ---- */
@@ -646,8 +683,8 @@ static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *w
 
 static ls_status refuse_table(const ls_toml_value *value, ls_text *why)
 {
-    static const char *const tables[] = {"server",  "http",  "limits", "match",
-                                         "metrics", "rooms", "upload", "web"};
+    static const char *const tables[] = {"server", "http",  "limits", "match", "metrics",
+                                         "relay",  "rooms", "upload", "web"};
     suggestion best = {NULL, UINT32_MAX};
     if (is_among(value->table, tables, sizeof tables / sizeof tables[0], &best)) {
         best.word = value->table; /* with other brackets */
@@ -676,13 +713,16 @@ static ls_status read_value(reading *file, const ls_toml_value *value, ls_text *
     if (value->is_listed && strcmp(value->table, "rooms") == 0) {
         return begins ? begin_group(file, value, why) : read_room(file, value, why);
     }
-    if (!is_known && !is_table(value, "match") && !is_table(value, "server")) {
+    bool is_relay = is_table(value, "relay");
+    file->config->is_relay = file->config->is_relay || is_relay;
+    if (!is_known && !is_relay && !is_table(value, "match") && !is_table(value, "server")) {
         return begins ? refuse_table(value, why) : LS_OK; /* once */
     }
     if (begins) {
         return LS_OK;
     }
     return is_known                   ? read_field(file, value, why)
+           : is_relay                 ? read_relay(file, value, why)
            : is_table(value, "match") ? read_match(file, value, &file->config->match, why)
                                       : read_server(file, value, why);
 }

@@ -42,7 +42,11 @@ typedef struct ls_service_config {
      * identity, invite-only, token-key ... */
     ls_room_settings server;
     ls_toml_place server_at[LS_ROOM_SETTINGS_MAX]; /* of its rows */
-    uint32_t workers;                              /* 0: one for each core */
+    /* [relay]: flags of lockstep-relay. None: the service is no relay. */
+    ls_room_settings relay;
+    ls_toml_place relay_at[LS_ROOM_SETTINGS_MAX];
+    bool is_relay;
+    uint32_t workers; /* 0: one for each core */
     uint32_t rooms_max;
     uint32_t join_timeout_s;  /* rooms on demand that are empty for so long end; 0: never */
     uint32_t drain_timeout_s; /* running rooms have so long after SIGTERM */

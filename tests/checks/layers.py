@@ -74,7 +74,7 @@ MAY_USE = {
     "server/program": AROUND
     | HOST
     | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}
-    | {"server/door"},
+    | {"server/door", "server/relay"},
     "client/session": PURE | WIRE,
     "client": PURE | WIRE | {"client/session"},
     "client/view": PURE,

@@ -1,0 +1,75 @@
+#include "lockstep/server/relay/relay_options.h"
+
+#include "lockstep/protocol/relay/relay_code.h"
+
+#include <stddef.h>
+
+enum {
+    GROUP_NETWORK = 1,
+    GROUP_LIMITS,
+    KB_MAX = 1000000,
+    PER_ADDRESS_MAX = 4096,
+};
+
+static ls_status read_log_format(void *target, char *value, ls_text *why)
+{
+    return ls_log_format_read(value, &((ls_relay_program_config *)target)->log_format, why);
+}
+
+#define FIELD(member) .offset = offsetof(ls_relay_program_config, member)
+
+static const ls_setting_row rows[] = {
+    {LS_SETTING_IS_HEADING, .group = GROUP_NETWORK, .help = "The network:"},
+    {LS_SETTING_IS_TEXT, FIELD(bind_host), .flag = "bind", .argument = "ADDR",
+     .group = GROUP_NETWORK, .help = "Address or interface name to listen on; :: is all"},
+    {LS_SETTING_IS_U32, FIELD(port), .max = UINT16_MAX, .flag = "port", .letter = 'P',
+     .argument = "P", .group = GROUP_NETWORK, .help = "UDP port; 0: chosen by the system"},
+    {LS_SETTING_IS_TEXT, FIELD(port_file), .flag = "port-file", .argument = "FILE",
+     .group = GROUP_NETWORK, .help = "Write the port to FILE once it is bound"},
+    {LS_SETTING_IS_TEXT, FIELD(key_path), .flag = "key-file", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "every server may",
+     .help = "Let only servers register that have the key in FILE (lockstep-token makes one)"},
+    {LS_SETTING_IS_TEXT, FIELD(http), .flag = "http", .argument = "ADDRESS:PORT",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Serve the list of games there, over HTTP; port 0: one that the system chooses"},
+    {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Write the port of --http to FILE once it is bound"},
+    {LS_SETTING_IS_READ, .read = read_log_format, .flag = "log-format",
+     .argument = "text|json|journald", .group = GROUP_NETWORK, .default_text = "text",
+     .help = "Write log lines for people, as JSON objects, or with the priority that "
+             "systemd-journald reads"},
+    {LS_SETTING_IS_HEADING, .group = GROUP_LIMITS, .help = "Limits:"},
+    {LS_SETTING_IS_U32, FIELD(relay.hosts_max), .min = 1, .max = LS_RELAY_HOSTS_MAX,
+     .flag = "hosts", .argument = "N", .group = GROUP_LIMITS, .help = "Servers at the same time"},
+    {LS_SETTING_IS_U32, FIELD(relay.players_max), .min = 1, .max = LS_RELAY_PLAYERS_MAX,
+     .flag = "players", .argument = "N", .group = GROUP_LIMITS,
+     .help = "Players of all servers at the same time"},
+    {LS_SETTING_IS_U32, FIELD(relay.hosts_per_address), .min = 1, .max = PER_ADDRESS_MAX,
+     .flag = "hosts-per-address", .argument = "N", .group = GROUP_LIMITS,
+     .help = "Servers of one address, or of one IPv6 /56"},
+    {LS_SETTING_IS_U32, FIELD(relay.match_kb), .min = 1, .max = KB_MAX, .flag = "match-limit",
+     .argument = "KB", .group = GROUP_LIMITS,
+     .help = "kB a second that one server may have carried, each way"},
+    {LS_SETTING_IS_U32, FIELD(relay.player_kb), .min = 1, .max = KB_MAX, .flag = "player-limit",
+     .argument = "KB", .group = GROUP_LIMITS,
+     .help = "kB a second that one player may have carried, each way"},
+    {LS_SETTING_IS_U32, FIELD(relay.games_max), .max = LS_RELAY_HOSTS_MAX, .flag = "games",
+     .argument = "N", .group = GROUP_LIMITS,
+     .help = "Games that are listed at the same time; 0: none"},
+};
+
+const ls_setting_table ls_relay_settings = {rows, sizeof rows / sizeof rows[0]};
+
+ls_relay_program_config ls_relay_options_default(void)
+{
+    return (ls_relay_program_config){
+        .relay = ls_relay_config_default(), .bind_host = "::", .port = LS_RELAY_DEFAULT_PORT};
+}
+
+ls_status ls_relay_options_check(const ls_relay_program_config *config, ls_text *why)
+{
+    return config->http_port_file && !config->http
+               ? ls_fail(LS_BAD_ARGUMENT, why, "--http-port-file needs --http")
+               : LS_OK;
+}
