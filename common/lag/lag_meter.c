@@ -124,6 +124,19 @@ static void settle(ls_lag_meter *meter, ls_tick end)
     account->first = end;
 }
 
+void ls_lag_meter_forgive_late(ls_lag_meter *meter, ls_tick tick)
+{
+    ls_lag_account *account = &meter->account;
+    if (account->open == 0 || tick < account->first || tick > account->newest) {
+        return;
+    }
+    account->open_ticks -= account->open_ticks / account->open;
+    account->open--;
+    if (take(&meter->recent[0].late, 1) == 0 && take(&meter->recent[1].late, 1) == 1) {
+        (void)take(&meter->total.late, 1);
+    }
+}
+
 static void add_report(ls_lag_meter *meter, const ls_lag_packet *packet, ls_lag_account *fresh)
 {
     ls_lag_account *account = &meter->account;

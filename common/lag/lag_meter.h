@@ -84,6 +84,9 @@ void ls_lag_meter_forget_connection(ls_lag_meter *meter);
  * it. */
 void ls_lag_meter_add_arrival(ls_lag_meter *meter, int64_t slack_ns);
 
+/* A late input came, and its tick was closed with the same: nothing is lost. */
+void ls_lag_meter_forgive_late(ls_lag_meter *meter, ls_tick tick);
+
 /* Asks for the memory that an arrival with about this slack will need. */
 void ls_lag_meter_prefetch(const ls_lag_meter *meter, int64_t slack_ns);
 

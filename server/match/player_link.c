@@ -107,6 +107,7 @@ static bool count_late(ls_player_link *link, const ls_tick_log *log, ls_tick tic
         ls_slot_input_is_same(&used, input)) {
         link->figures.inputs_substituted--;
         link->figures.inputs_on_time++;
+        ls_lag_meter_forgive_late(&link->figures.lag.meter, tick);
         return false;
     }
     link->figures.inputs_late += LS_FAULT(LATE_INPUT_UNREPORTED) ? 0 : 1;

@@ -409,6 +409,22 @@ Test(lag, a_planted_cause_is_named_and_everybody_else_is_fine)
     }
 }
 
+/* A lost input that has not changed is replaced with itself, and comes late with the next one. */
+Test(lag, lost_packets_of_a_player_that_holds_still_cost_nothing)
+{
+    const ls_link_config lossy = {.delay_ns = 50 * MS, .loss_ppm = 60000};
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
+    setup.match.sim.params[TEST_PARAM_BYTES] = 0;
+    setup.link = (ls_link_config){.delay_ns = 50 * MS};
+    virtual_match *run = match_at(&setup, 60);
+    ls_memory_client_set_links(run->clients[PLANTED]->transport, &lossy, &setup.link);
+    virtual_match_run(run, SECONDS * SECOND);
+    ls_lag lag = ls_match_lag_of(run->match, report_of(run->clients[PLANTED]).slot);
+    cr_expect_geq(lag.uplink_loss_ppm, 40000);
+    cr_expect_leq(lag.late_ppm, 1000, "%u late of a million", lag.late_ppm);
+    close_run(run);
+}
+
 Test(lag, a_player_that_is_cut_off_is_silent)
 {
     plant planted = {.cause = LS_LAG_SILENT, .up = {.is_cut = true}, .down = {.is_cut = true}};

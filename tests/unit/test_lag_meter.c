@@ -148,6 +148,26 @@ Test(lag_meter, a_late_input_that_nothing_explains_is_its_ways, .init = open_met
     cr_assert_eq(total().late, 3);
 }
 
+Test(lag_meter, a_late_input_that_was_replaced_with_itself_is_forgiven, .init = open_meter)
+{
+    count(1, (ls_lag_tick){.is_late = true});
+    ls_tick late = next_tick - 1;
+    ls_lag_meter_forgive_late(&meter, late - 1);
+    ls_lag_meter_forgive_late(&meter, late + 1);
+    cr_assert_eq(total().late, 1);
+    ls_lag_meter_forgive_late(&meter, late);
+    ls_lag_meter_forgive_late(&meter, late);
+    arrive();
+    cr_assert_eq(total().late, 0);
+    cr_assert_eq(total().late_way, 0);
+    /* The stretch in which it was late may have ended. */
+    count(STRETCH_TICKS - 2, (ls_lag_tick){0});
+    cr_assert(count(1, (ls_lag_tick){.is_late = true}));
+    cr_assert_eq(total().late, 1);
+    ls_lag_meter_forgive_late(&meter, next_tick - 1);
+    cr_assert_eq(total().late, 0);
+}
+
 Test(lag_meter, what_the_client_made_too_late_is_its_computers, .init = open_meter)
 {
     count(5, (ls_lag_tick){.is_late = true});
