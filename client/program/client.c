@@ -481,7 +481,8 @@ static void fill_summary(client *player, ls_summary *summary)
     }
 }
 
-static void log_prediction(const client *player, const ls_summary_prediction *prediction)
+static void log_prediction(const client *player, const ls_summary_prediction *prediction,
+                           uint32_t suggested_ticks)
 {
     if (prediction->ticks == 0) {
         return;
@@ -491,6 +492,12 @@ static void log_prediction(const client *player, const ls_summary_prediction *pr
                 ", max %" PRIu32 "), %.2f steps a tick",
                 prediction->rollbacks_per_s, prediction->depth_mean, prediction->depth_p99,
                 prediction->depth_max, prediction->steps_per_tick);
+    if (suggested_ticks > 0) {
+        ls_log_line(&player->console->log, LS_LOG_INFO,
+                    "prediction: inputs showed late, as they are confirmed later than %" PRIu32
+                    " ticks; try --predict %" PRIu32,
+                    prediction->ticks, suggested_ticks);
+    }
 }
 
 static void log_unwritten(const client *player, ls_status status, const ls_text *why,
@@ -512,7 +519,7 @@ static ls_exit_code finish(client *player)
                                                                            : LS_EXIT_ENVIRONMENT;
     ls_console_clear(player->console);
     fill_summary(player, &summary);
-    log_prediction(player, &summary.players[0].prediction);
+    log_prediction(player, &summary.players[0].prediction, report.suggested_predict_ticks);
     if (summary.final_tick > 0) {
         ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
                     summary.final_tick, summary.final_hash);

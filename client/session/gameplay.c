@@ -537,6 +537,16 @@ void ls_gameplay_claim(const ls_session *session, ls_return *claim)
     claim->has_seal = ls_confirmed_ticks_seal(session->ticks, &claim->sealed_tick, &claim->seal);
 }
 
+/* Where half of the inputs are confirmed later than guesses reach: as many as for 99 of 100. */
+static uint32_t suggest_predict_ticks(const ls_session *session, const ls_session_report *report)
+{
+    uint64_t usual_ticks = report->confirm_latency_p50_ns / session->dt_ns + 1;
+    uint64_t ticks = report->confirm_latency_p99_ns / session->dt_ns + 1;
+    bool is_short = report->has_prediction && usual_ticks > session->config.predict_ticks &&
+                    session->config.predict_ticks < LS_PREDICT_TICKS_MAX;
+    return is_short ? (uint32_t)LS_MIN(ticks, LS_PREDICT_TICKS_MAX) : 0;
+}
+
 void ls_gameplay_report(const ls_session *session, ls_session_report *report)
 {
     report->slot = session->offer.slot;
@@ -550,6 +560,7 @@ void ls_gameplay_report(const ls_session *session, ls_session_report *report)
     report->downlink = ls_link_meter_figures(ls_confirmed_ticks_downlink(session->ticks));
     ls_uplink_report(session->uplink, report);
     ls_stepper_report(session->stepper, report);
+    report->suggested_predict_ticks = suggest_predict_ticks(session, report);
     ls_diagnosis_report(session->diagnosis, report);
     if (session->joiner) {
         ls_joiner_report(session->joiner, report);

@@ -256,9 +256,14 @@ static bool is_server_silent(const ls_session *session)
 
 static void end_when_silent(ls_session *session)
 {
-    static const char *const why = "nothing was heard from the server within the timeout";
-    if (is_server_silent(session) && !lose_link(session, LS_TIMED_OUT, why)) {
-        give_up(session, LS_TIMED_OUT, why);
+    if (!is_server_silent(session)) {
+        return;
+    }
+    ls_text why = {{0}};
+    ls_text_set(&why, "nothing came from the server for %.1f s",
+                (double)silence_max_ns(session) / LS_NS_PER_SECOND);
+    if (!lose_link(session, LS_TIMED_OUT, why.bytes)) {
+        give_up(session, LS_TIMED_OUT, why.bytes);
     }
 }
 

@@ -192,11 +192,12 @@ typedef struct ls_session_report {
     uint64_t stalled_ticks;
     uint64_t frames;
     uint64_t steps;      /* repeated ones too; without prediction and healing as many as ticks */
-    bool has_prediction; /* else the next four are 0 */
+    bool has_prediction; /* else the next five are 0 */
     uint64_t rollbacks;
     uint64_t rollback_ticks; /* guessed steps thrown away, by all of them together */
     uint32_t rollback_depth_p99;
     uint32_t rollback_depth_max;
+    uint32_t suggested_predict_ticks; /* more than were allowed; 0: those suffice */
     uint64_t
         jitter_buffer_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
     int32_t jitter_buffer_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */

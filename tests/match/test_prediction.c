@@ -189,6 +189,23 @@ Test(prediction, a_tick_that_cannot_be_guessed_any_more_is_a_stall)
     virtual_match_destroy(run);
 }
 
+Test(prediction, more_guesses_are_suggested_where_they_do_not_cover_the_way)
+{
+    virtual_setup setup = setup_with(test_simulation(), 2, 0);
+    virtual_match *run = match_at(&setup, 300);
+    cr_expect_eq(report_of(run->clients[0]).suggested_predict_ticks, 0, "they cover 100 ms");
+    virtual_match_destroy(run);
+    setup.predict_ticks = 5;
+    run = match_at(&setup, 300);
+    uint32_t suggested = report_of(run->clients[0]).suggested_predict_ticks;
+    cr_expect(suggested >= 7 && suggested <= PREDICT_TICKS, "%u", suggested);
+    virtual_match_destroy(run);
+    setup.predict_ticks = suggested;
+    run = match_at(&setup, 300);
+    cr_expect_eq(report_of(run->clients[0]).suggested_predict_ticks, 0);
+    virtual_match_destroy(run);
+}
+
 /* No input changes: there is nothing to guess wrong after the joins. */
 Test(prediction, a_player_that_holds_still_is_guessed_right)
 {
