@@ -246,8 +246,7 @@ class Matches(unittest.TestCase):
                 with lockstep.Client(host.invite, ships(), thread=True) as client:
                     client.input(b"\2")
                     for handle in (host, client):
-                        with self.assertRaises(ctypes.ArgumentError):
-                            handle.frame(-5)
+                        self.assertTrue(handle.frame(-5), "a negative time is none")
                     self.assertEqual(end_of(host)[0], Status.OK)
                     status, events = end_of(client)
                     self.assertEqual(status, Status.OK)
