@@ -148,7 +148,7 @@ function over() {
   if (report.status === "OK" && report.next === "1") {
     setTimeout(again, AGAIN_MS);
   } else if (report.lacks) {
-    say(`The server plays ${report.lacks}, which this page lacks: it has the built-in games alone. ` +
+    say(`The server plays ${report.lacks}, which this page lacks: it was built without that game. ` +
       "Play it with lockstep-client and the game's plug-in.", false);
   } else if (report.status === "OK") {
     say("The match is over.", true);

@@ -6,10 +6,10 @@
 #include "lockstep/client/link/session_log.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/web/page_calls.h"
+#include "lockstep/client/web/web_games.h"
 #include "lockstep/client/web/web_screen.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/rerun_local.h"
-#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/wasm/page.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static web_client here;
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     web_client *client = user;
-    const ls_simulation *found = ls_builtin_simulation_named(name);
+    const ls_simulation *found = ls_web_game_named(name);
     if (!found) {
         ls_name_copy(client->lacks, sizeof client->lacks, name);
     }

@@ -59,8 +59,8 @@ Test(new_game, names_are_as_long_as_those_of_simulations)
 
 Test(new_game, every_file_has_the_name_of_the_game)
 {
-    static const char *const files[] = {"CMakeLists.txt", "README.md", "x-wing.c",
-                                        "check",          "play",      ".gitignore"};
+    static const char *const files[] = {"CMakeLists.txt", "README.md", "x-wing.c",  "check",
+                                        "page",           "play",      ".gitignore"};
     ls_text why = {{0}};
     enter_new_directory();
     cr_assert_eq(new_game_make("x-wing", &why), LS_OK, "%s", why.bytes);
@@ -71,7 +71,8 @@ Test(new_game, every_file_has_the_name_of_the_game)
         free(text);
         struct stat status;
         cr_assert_eq(stat(files[i], &status), 0);
-        bool is_script = strcmp(files[i], "check") == 0 || strcmp(files[i], "play") == 0;
+        bool is_script = strcmp(files[i], "check") == 0 || strcmp(files[i], "page") == 0 ||
+                         strcmp(files[i], "play") == 0;
         cr_expect_eq((status.st_mode & S_IXUSR) != 0, is_script, "%s", files[i]);
     }
     char *source = text_of("x-wing.c");

@@ -18,7 +18,7 @@ enum {
 };
 
 extern const char new_game_build[], new_game_check_script[], new_game_ignored[],
-    new_game_play_script[], new_game_readme[], new_game_source[];
+    new_game_page_script[], new_game_play_script[], new_game_readme[], new_game_source[];
 
 static const struct {
     const char *path;
@@ -27,7 +27,8 @@ static const struct {
 } files[] = {
     {"CMakeLists.txt", new_game_build, false},    {"README.md", new_game_readme, false},
     {TEMPLATE_NAME ".c", new_game_source, false}, {"check", new_game_check_script, true},
-    {"play", new_game_play_script, true},         {".gitignore", new_game_ignored, false},
+    {"page", new_game_page_script, true},         {"play", new_game_play_script, true},
+    {".gitignore", new_game_ignored, false},
 };
 
 ls_status new_game_check_name(const char *name, ls_text *why)

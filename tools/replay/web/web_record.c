@@ -1,9 +1,9 @@
 #include "lockstep/tools/replay/web/web_record.h"
 
 #include "lockstep/client/web/page_calls.h"
+#include "lockstep/client/web/web_games.h"
 #include "lockstep/client/web/web_screen.h"
 #include "lockstep/common/journal/desync_bundle.h"
-#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/tools/replay/record_view.h"
 #include "lockstep/tools/replay/verification.h"
@@ -75,7 +75,7 @@ static ls_status begin(replay_playback *playback, ls_journal_trust trust, ls_tex
         return status;
     }
     const char *name = ls_journal_header_of(playback->journal)->simulation;
-    const ls_simulation *simulation = ls_builtin_simulation_named(name);
+    const ls_simulation *simulation = ls_web_game_named(name);
     if (!simulation) {
         return ls_fail(LS_NOT_FOUND, why,
                        "The match is of %s, which this page lacks: it has the built-in games "
