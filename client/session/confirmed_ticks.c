@@ -176,13 +176,10 @@ LS_TICK_CODE static bool store_tick(ls_confirmed_ticks *ticks)
     if (!add_to_backlog(ticks, &inputs)) {
         return false;
     }
-    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
-        ls_status stored = ls_input_buffer_put(ticks->inputs, inputs.tick, slot, slots[slot].bytes,
-                                               slots[slot].size, slots[slot].events);
-        if (stored != LS_OK) {
-            LS_ASSERT(stored == LS_FUTURE);
-            return false;
-        }
+    ls_status stored = ls_input_buffer_put_tick(ticks->inputs, &inputs);
+    if (stored != LS_OK) {
+        LS_ASSERT(stored == LS_FUTURE);
+        return false;
     }
     coded_of(ticks, inputs.tick)->bits = 0;
     ticks->chain = ls_tick_chain_next(ticks->chain, &inputs);

@@ -275,12 +275,8 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     if (inputs->tick >= held) {
         ls_input_buffer_forget_before(window->own, inputs->tick - held + 1);
     }
-    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
-        const ls_slot_input *input = &inputs->slots[slot];
-        ls_status status = ls_input_buffer_put(window->own, inputs->tick, slot, input->bytes,
-                                               input->size, input->events);
-        LS_ASSERT(status == LS_OK);
-    }
+    ls_status status = ls_input_buffer_put_tick(window->own, inputs);
+    LS_ASSERT(status == LS_OK);
 }
 
 void ls_replay_window_want(ls_replay_window *window, ls_tick tick)

@@ -125,30 +125,66 @@ void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
     buffer->first = first;
 }
 
-LS_TICK_CODE ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
-                                           const uint8_t *bytes, uint32_t size, uint32_t events)
+/* Whether a tick may be put in at all. */
+static ls_status place_of(const ls_input_buffer *buffer, ls_tick tick)
 {
-    if (size > buffer->config.input_bytes_max || events > LS_INPUT_EVENTS_MAX) {
-        return LS_BAD_ARGUMENT;
-    }
     if (tick < buffer->first) {
         return LS_STALE;
     }
-    if (!is_in_window(buffer, tick)) {
-        return LS_FUTURE;
+    return is_in_window(buffer, tick) ? LS_OK : LS_FUTURE;
+}
+
+/* `row` is that of a tick in the window. */
+static ls_status put(const ls_input_buffer *buffer, input_row *row, uint32_t slot,
+                     const ls_slot_input *input)
+{
+    if (input->size > buffer->config.input_bytes_max || input->events > LS_INPUT_EVENTS_MAX) {
+        return LS_BAD_ARGUMENT;
     }
-    if (ls_input_buffer_has(buffer, tick, slot)) {
+    if (row->sizes[slot] != 0) {
         return LS_FULL;
     }
-    input_row *row = row_of(buffer, tick);
-    row->sizes[slot] = (uint16_t)(size + 1);
-    events_of(buffer, row)[slot] = (uint8_t)events;
-    if (size > 0) {
-        memcpy(bytes_of(buffer, row, slot), bytes, size);
+    row->sizes[slot] = (uint16_t)(input->size + 1);
+    events_of(buffer, row)[slot] = (uint8_t)input->events;
+    if (input->size > 0) {
+        memcpy(bytes_of(buffer, row, slot), input->bytes, input->size);
     }
     row->held++;
-    buffer->used_rows = LS_MAX(buffer->used_rows, tick - buffer->first + 1);
     return LS_OK;
+}
+
+static void note_used(ls_input_buffer *buffer, ls_tick tick)
+{
+    buffer->used_rows = LS_MAX(buffer->used_rows, tick - buffer->first + 1);
+}
+
+LS_TICK_CODE ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
+                                           const uint8_t *bytes, uint32_t size, uint32_t events)
+{
+    LS_ASSERT(slot < buffer->config.slots);
+    const ls_slot_input input = {bytes, size, events};
+    ls_status status = place_of(buffer, tick);
+    status = status == LS_OK ? put(buffer, row_of(buffer, tick), slot, &input) : status;
+    if (status == LS_OK) {
+        note_used(buffer, tick);
+    }
+    return status;
+}
+
+LS_TICK_CODE ls_status ls_input_buffer_put_tick(ls_input_buffer *buffer,
+                                                const ls_tick_inputs *inputs)
+{
+    LS_ASSERT(inputs->slot_count <= buffer->config.slots);
+    ls_status status = place_of(buffer, inputs->tick);
+    if (status != LS_OK) {
+        return status;
+    }
+    input_row *row = row_of(buffer, inputs->tick);
+    note_used(buffer, inputs->tick);
+    for (uint32_t slot = 0; status == LS_OK && slot < inputs->slot_count; slot++) {
+        status = put(buffer, row, slot, &inputs->slots[slot]);
+    }
+    return status;
 }
 
 LS_TICK_CODE bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)

@@ -49,6 +49,9 @@ void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first);
 ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
                               const uint8_t *bytes, uint32_t size, uint32_t events);
 
+/* The same for each slot of a tick, up to the first that fails. */
+ls_status ls_input_buffer_put_tick(ls_input_buffer *buffer, const ls_tick_inputs *inputs);
+
 bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot);
 
 /* The input, borrowed until the tick is forgotten; NOT_FOUND when there is none. */

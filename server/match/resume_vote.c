@@ -267,12 +267,8 @@ static ls_status receive_tick(ls_resume_vote *vote, uint32_t size, ls_tick_curso
     }
     count_claims(vote, vote->next + 1, vote->chain);
     look_for_seal(vote, vote->next + 1, vote->chain);
-    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
-        ls_status stored =
-            ls_input_buffer_put(vote->candidates, inputs.tick, slot, slots[slot].bytes,
-                                slots[slot].size, slots[slot].events);
-        LS_ASSERT(stored == LS_OK);
-    }
+    ls_status stored = ls_input_buffer_put_tick(vote->candidates, &inputs);
+    LS_ASSERT(stored == LS_OK);
     vote->next++;
     return LS_OK;
 }

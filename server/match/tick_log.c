@@ -145,12 +145,9 @@ void ls_tick_log_destroy(ls_tick_log *log)
 
 static void store(ls_tick_log *log, ls_tick tick, const ls_slot_input *inputs)
 {
-    for (uint32_t slot = 0; slot < log->players; slot++) {
-        const ls_slot_input *input = &inputs[slot];
-        ls_status stored =
-            ls_input_buffer_put(log->closed, tick, slot, input->bytes, input->size, input->events);
-        LS_ASSERT(stored == LS_OK);
-    }
+    const ls_tick_inputs all = {.tick = tick, .slot_count = log->players, .slots = inputs};
+    ls_status stored = ls_input_buffer_put_tick(log->closed, &all);
+    LS_ASSERT(stored == LS_OK);
 }
 
 /* The instance has made state `next` of `inputs`. */

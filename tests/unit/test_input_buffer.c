@@ -39,6 +39,34 @@ static void expect_text(const ls_input_buffer *buffer, ls_tick tick, uint32_t sl
 
 TestSuite(input_buffer, .fini = destroy_kept);
 
+Test(input_buffer, a_tick_is_put_in_as_a_whole)
+{
+    ls_input_buffer *buffer = NULL;
+    const ls_input_buffer_config config = {.slots = 3, .input_bytes_max = 4, .window_ticks = 8};
+    cr_assert_eq(ls_input_buffer_create(&config, ls_allocator_heap(), &buffer), LS_OK);
+    const uint8_t bytes[] = {1, 2, 3, 4, 5};
+    ls_slot_input slots[LS_PLAYERS_MAX] = {{bytes, 4, 1}, {NULL, 0, 0}, {bytes, 5, 0}};
+    ls_tick_inputs inputs = {.tick = 8, .slot_count = 3, .slots = slots};
+    cr_assert_eq(ls_input_buffer_put_tick(buffer, &inputs), LS_FUTURE);
+    inputs.tick = 7;
+    cr_assert_eq(ls_input_buffer_put_tick(buffer, &inputs), LS_BAD_ARGUMENT, "the last is larger");
+    cr_assert(ls_input_buffer_has(buffer, 7, 1));
+    cr_assert_not(ls_input_buffer_has(buffer, 7, 2));
+    inputs.tick = 6;
+    slots[2].size = 1;
+    cr_assert_eq(ls_input_buffer_put_tick(buffer, &inputs), LS_OK);
+    ls_slot_input held[LS_PLAYERS_MAX];
+    cr_assert_eq(ls_input_buffer_tick(buffer, 6, held), LS_OK);
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        cr_assert(ls_slot_input_is_same(&held[slot], &slots[slot]));
+        cr_assert_eq(held[slot].events, slots[slot].events);
+    }
+    cr_assert_eq(ls_input_buffer_put_tick(buffer, &inputs), LS_FULL);
+    ls_input_buffer_forget_before(buffer, 7);
+    cr_assert_eq(ls_input_buffer_put_tick(buffer, &inputs), LS_STALE);
+    ls_input_buffer_destroy(buffer);
+}
+
 Test(input_buffer, gives_back_what_was_put)
 {
     ls_input_buffer *buffer = make(small);
