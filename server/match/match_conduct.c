@@ -9,8 +9,7 @@
 
 /* ---- TICKS ---- */
 
-#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS)        /* heartbeat once ticks are closed */
-#define EMPTY_LOBBY_NS (UINT64_C(5) * LS_NS_PER_SECOND) /* for a match of no clients */
+#define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
 
 /* Returns the first closed tick that did not fit. */
 static ls_tick send_packet(const ls_match *match, uint32_t slot)
@@ -29,10 +28,6 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
     uint64_t heartbeat_ns = match->log->next == 0 ? MATCH_HEARTBEAT_NS : RESEND_NS;
     if (match->state == LS_MATCH_ENDING) {
         heartbeat_ns = LS_MIN(heartbeat_ns, match->dt_ns);
-    }
-    if (match->state == LS_MATCH_LOBBY && match->pending.count == 0 &&
-        ls_match_players_here(match) == 0) {
-        return EMPTY_LOBBY_NS;
     }
     uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return LS_MIN(heartbeat_ns, silence_max_ns);
@@ -113,8 +108,13 @@ void ls_conduct_send_due(ls_match *match)
     }
 }
 
+/* UINT64_MAX: there is nobody to send to, as in an empty lobby, of which a server may have many. */
 static uint64_t next_send_ns(const ls_match *match)
 {
+    if (match->state == LS_MATCH_LOBBY && match->pending.count == 0 &&
+        ls_match_players_here(match) == 0) {
+        return UINT64_MAX;
+    }
     uint64_t heartbeat_ns = match->sent.sent_ns + heartbeat_ns_of(match);
     return match->sent.again_ns != 0 && match->sent.again_ns < heartbeat_ns ? match->sent.again_ns
                                                                             : heartbeat_ns;

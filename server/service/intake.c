@@ -2,6 +2,11 @@
 
 #include "lockstep/server/service/room_directory.h"
 
+static ls_worker_message message_of_seats(uint32_t worker, const ls_worker_seats *seats)
+{
+    return (ls_worker_message){.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
+}
+
 static void give(ls_intake *intake, ls_worker_pool *pool, uint32_t worker)
 {
     const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = worker};
@@ -25,14 +30,22 @@ void ls_intake_greet(const ls_intake *intake, ls_worker_pool *pool, uint32_t wor
 {
     const ls_worker_message message = {.kind = LS_WORKER_INTAKE, .worker = intake->worker};
     (void)ls_worker_pool_send(pool, worker, &message);
+    for (uint32_t i = 0; i < intake->workers; i++) {
+        const ls_worker_message seats = message_of_seats(i, &intake->seats[i]);
+        (void)ls_worker_pool_send(pool, worker, &seats);
+    }
 }
 
 void ls_intake_note_seats(ls_intake *intake, ls_worker_pool *pool, uint32_t worker,
                           const ls_worker_seats *seats)
 {
-    const ls_worker_message message = {.kind = LS_WORKER_SEATS, .worker = worker, .seats = *seats};
+    const ls_worker_message message = message_of_seats(worker, seats);
     intake->seats[worker] = *seats;
-    ls_worker_pool_send_all(pool, &message);
+    for (uint32_t i = 0; i < intake->workers; i++) {
+        if (i != worker) {
+            (void)ls_worker_pool_send(pool, i, &message);
+        }
+    }
 }
 
 void ls_intake_drain(ls_intake *intake, ls_worker_pool *pool)

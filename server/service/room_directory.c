@@ -26,9 +26,10 @@ typedef struct directory_row {
 } directory_row;
 
 struct ls_room_directory {
-    uint32_t intake;                       /* the worker that has it */
-    uint32_t sent[LS_SERVICE_WORKERS_MAX]; /* newcomers to each, since its seats were told */
-    uint32_t attempts;                     /* that were ever kept */
+    uint32_t intake;                              /* the worker that has it */
+    uint32_t sent[LS_SERVICE_WORKERS_MAX];        /* newcomers to each, since its seats were told */
+    uint32_t sent_before[LS_SERVICE_WORKERS_MAX]; /* of them, before the last second */
+    uint32_t attempts;                            /* that were ever kept */
     sent_attempt kept[ATTEMPTS_KEPT];
     uint32_t count; /* rows behind the last one that is taken are free */
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
@@ -138,6 +139,15 @@ void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
     if (worker < LS_SERVICE_WORKERS_MAX) {
         directory->seats[worker] = *seats;
         directory->sent[worker] = 0;
+        directory->sent_before[worker] = 0;
+    }
+}
+
+void ls_room_directory_lapse(ls_room_directory *directory)
+{
+    for (uint32_t i = 0; i < LS_SERVICE_WORKERS_MAX; i++) {
+        directory->sent[i] -= directory->sent_before[i];
+        directory->sent_before[i] = directory->sent[i];
     }
 }
 

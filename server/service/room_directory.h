@@ -54,6 +54,10 @@ bool ls_room_directory_is_other_intake(const ls_room_directory *directory, uint3
  * and takes no second seat. UINT32_MAX: there is no seat anywhere. */
 uint32_t ls_room_directory_send(ls_room_directory *directory, uint32_t own, uint64_t attempt);
 
+/* A second has passed. Newcomers who were sent away before the last call have come by now, and the
+ * seats of their worker were told, or they never will: their seats are free. */
+void ls_room_directory_lapse(ls_room_directory *directory);
+
 /* Hands on the intake of the worker `own`, if it has it, nobody waits for one more player there and
  * another worker is better for newcomers; whether it did. */
 bool ls_room_directory_hand_on(ls_room_directory *directory, uint32_t own);

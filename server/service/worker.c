@@ -239,7 +239,7 @@ static void on_report(void *user, uint64_t now_ns)
     worker *self = user;
     watch_admission(self);
     report_load(self, now_ns);
-    report_seats(self);
+    ls_room_directory_lapse(self->directory);
     if (is_resting(self)) {
         on_look(self, now_ns);
     }

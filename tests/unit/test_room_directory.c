@@ -185,6 +185,24 @@ Test(room_directory, newcomers_are_sent_to_the_intake_as_long_as_it_has_seats)
 }
 
 /* Over a slow link a client repeats itself before the first answer comes. */
+Test(room_directory, seat_of_a_newcomer_who_never_comes_is_free_again_after_two_seconds)
+{
+    ls_worker_seats one = {.open = 1, .players = 1};
+    ls_room_directory_note_seats(directory, 1, &one);
+    ls_room_directory_set_intake(directory, 1);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 1), 1);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 2), UINT32_MAX);
+    ls_room_directory_lapse(directory);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 2), UINT32_MAX, "it may be on its way");
+    ls_room_directory_lapse(directory);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 2), 1);
+    ls_room_directory_lapse(directory);
+    ls_room_directory_note_seats(directory, 1, &one);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 3), 1);
+    ls_room_directory_lapse(directory);
+    cr_assert_eq(ls_room_directory_send(directory, 0, 4), UINT32_MAX, "it was sent after that");
+}
+
 Test(room_directory, newcomer_that_repeats_itself_takes_no_second_seat)
 {
     note(0, 4, 0, 0);
