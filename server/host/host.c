@@ -216,6 +216,11 @@ void ls_host_end_matches(ls_host *host)
     after_turn(host, now_ns);
 }
 
+bool ls_host_was_called(ls_host *host, uint32_t match)
+{
+    return ls_match_table_was_called(host->table, match);
+}
+
 void ls_host_touch(ls_host *host, uint32_t match)
 {
     ls_match_table_touch(host->table, match);

@@ -65,6 +65,9 @@ void ls_host_freeze(ls_host *host);
 /* A match was called past the host. */
 void ls_host_touch(ls_host *host, uint32_t match);
 
+/* As ls_match_table_was_called. */
+bool ls_host_was_called(ls_host *host, uint32_t match);
+
 /* For further sources; owned by the host. */
 ls_event_loop *ls_host_loop(const ls_host *host);
 const ls_match_table *ls_host_table(const ls_host *host);

@@ -43,6 +43,7 @@ struct ls_match_table {
     uint32_t moments; /* a tick is divided into so many moments */
     match_row *rows;
     uint64_t *due_ns;  /* of each, when it has something to do */
+    bool *are_called;  /* of each, see ls_match_table_was_called */
     uint32_t *touched; /* matches that may have events */
     uint32_t touched_count;
     bool has_stale;
@@ -96,11 +97,19 @@ static void count_status(ls_match_table *table, uint32_t number)
 void ls_match_table_touch(ls_match_table *table, uint32_t number)
 {
     table->rows[number].is_stale = true;
+    table->are_called[number] = true;
     table->has_stale = true;
     if (!table->rows[number].is_touched) {
         table->rows[number].is_touched = true;
         table->touched[table->touched_count++] = number;
     }
+}
+
+bool ls_match_table_was_called(ls_match_table *table, uint32_t number)
+{
+    bool was_called = table->are_called[number];
+    table->are_called[number] = false;
+    return was_called;
 }
 
 static void refresh(ls_match_table *table, uint32_t number)
@@ -160,6 +169,7 @@ static void free_number(ls_match_table *table, uint32_t number)
     ls_release(table->allocator, row->held);
     *row = (match_row){.match = NULL};
     table->due_ns[number] = UINT64_MAX;
+    table->are_called[number] = true;
     table->open_count--;
     while (table->count > 0 && !table->rows[table->count - 1].match) {
         table->count--;
@@ -253,7 +263,8 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     table->rows = ls_allocate_array(allocator, room, sizeof *table->rows);
     table->due_ns = ls_allocate_array(allocator, room, sizeof *table->due_ns);
     table->touched = ls_allocate_array(allocator, room, sizeof *table->touched);
-    if (!table->rows || !table->due_ns || !table->touched ||
+    table->are_called = ls_allocate_array(allocator, room, sizeof *table->are_called);
+    if (!table->rows || !table->due_ns || !table->touched || !table->are_called ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
@@ -312,6 +323,7 @@ void ls_match_table_destroy(ls_match_table *table)
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
     ls_release(table->allocator, table->touched);
+    ls_release(table->allocator, table->are_called);
     ls_release(table->allocator, table->due_ns);
     ls_release(table->allocator, table->rows);
     ls_release(table->allocator, table);

@@ -117,6 +117,10 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
 /* A match was called past the table: what is due when has changed. */
 void ls_match_table_touch(ls_match_table *table, uint32_t number);
 
+/* Whether a match was opened, closed or called since this was asked of its number last: else all
+ * that it says of itself is as before. */
+bool ls_match_table_was_called(ls_match_table *table, uint32_t number);
+
 /* Ends every match after its newest closed tick. */
 void ls_match_table_stop(ls_match_table *table, uint64_t now_ns);
 

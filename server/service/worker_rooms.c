@@ -7,6 +7,7 @@
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/journal_header.h"
+#include "lockstep/server/service/room_glances.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"
 #include "lockstep/server/service/room_rotation.h"
@@ -20,6 +21,7 @@
 
 enum {
     CHANGED_MAX = 16, /* that are reported at a time */
+    QUIET_TURNS = 10, /* of which an empty room takes one to report: it says the same as before */
     NEXT_WAIT_S = 60, /* the next match of a rotation ends when nobody is there for so long */
 };
 
@@ -60,6 +62,7 @@ typedef struct next_match {
 struct ls_worker_rooms {
     ls_worker_rooms_config config;
     ls_rooms *rooms;
+    ls_room_glances *glances; /* by the numbers of the rooms */
     uint32_t count;
     ls_ban_list bans;
     next_match *coming;        /* a list */
@@ -745,11 +748,45 @@ static bool is_quiet(const worker_room *room)
            ls_match_spectating_of(match).now == 0 && room->saving.state != LS_SAVING_WRITES;
 }
 
+static ls_room_glance glance_at(const worker_room *room)
+{
+    if (!room) {
+        return (ls_room_glance){.is_there = false};
+    }
+    const ls_match *match = match_of(room);
+    bool is_due = room->has_changed || room->join_timeout_s > 0;
+    return (ls_room_glance){.is_there = true,
+                            .is_lobby = ls_match_state_of(match) == LS_MATCH_LOBBY,
+                            .is_quiet = is_quiet(room) && !is_due,
+                            .seats = ls_match_players(match),
+                            .open = room->is_private ? 0 : ls_match_seats_open(match),
+                            .players = ls_match_players_here(match)};
+}
+
+/* A service has many rooms, and most of them wait for players. */
+static void glance_at_called(ls_worker_rooms *all)
+{
+    for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
+        if (ls_host_was_called(host_of(all), i)) {
+            const ls_room_glance glance = glance_at(at(all, i));
+            ls_room_glances_set(all->glances, i, &glance);
+        }
+    }
+}
+
+/* NULL: there is none of this number, or nothing happens there. */
+static worker_room *busy_room(const ls_worker_rooms *all, uint32_t number)
+{
+    const ls_room_glance *glance = ls_room_glances_at(all->glances, number);
+    return glance->is_there && !glance->is_quiet ? at(all, number) : NULL;
+}
+
 bool ls_worker_rooms_look(ls_worker_rooms *all)
 {
     bool are_quiet = true;
+    glance_at_called(all);
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
-        worker_room *room = at(all, i);
+        worker_room *room = busy_room(all, i);
         if (room) {
             look_at_saved(all, room);
             look_for_players(all, room);
@@ -766,7 +803,8 @@ void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
 {
     for (uint32_t i = (uint32_t)(turn % turns); i < ls_rooms_count(all->rooms); i += turns) {
         worker_room *room = at(all, i);
-        if (room) {
+        bool is_turn = (turn / turns + i / turns) % QUIET_TURNS == 0;
+        if (room && (is_turn || busy_room(all, i))) {
             send_report(room, LS_WORKER_REPORT);
         }
     }
@@ -776,10 +814,12 @@ bool ls_worker_rooms_report_changed(ls_worker_rooms *all)
 {
     uint32_t changed = 0;
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms) && changed < CHANGED_MAX; i++) {
-        worker_room *room = at(all, i);
+        worker_room *room = busy_room(all, i);
         if (room && room->has_changed) {
             room->has_changed = false;
             send_report(room, LS_WORKER_REPORT);
+            const ls_room_glance glance = glance_at(room);
+            ls_room_glances_set(all->glances, i, &glance);
             changed++;
         }
     }
@@ -831,39 +871,10 @@ static void on_done(void *user, ls_room *of)
     destroy_room(room);
 }
 
-static uint32_t open_seats(const worker_room *room)
+ls_worker_seats ls_worker_rooms_seats(ls_worker_rooms *all, uint32_t coming)
 {
-    return !room->is_private ? ls_match_seats_open(match_of(room)) : 0;
-}
-
-/* With those of `coming` who find a seat there; returns how many are left. */
-static uint32_t add_seats(const worker_room *room, uint32_t coming, ls_worker_seats *seats)
-{
-    const ls_match *match = match_of(room);
-    uint32_t open = open_seats(room);
-    uint32_t seated = LS_MIN(coming, open);
-    uint32_t left = open - seated;
-    bool is_begun = left < ls_match_players(match);
-    seats->players += ls_match_players_here(match) + seated;
-    seats->open += left;
-    seats->awaited += is_begun && ls_match_state_of(match) == LS_MATCH_LOBBY ? left : 0;
-    return coming - seated;
-}
-
-ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t coming)
-{
-    ls_worker_seats seats = {.open = 0};
-    uint32_t rounds = coming > 0 ? 2 : 1; /* else it does not matter which room is first */
-    for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
-            const worker_room *room = at(all, i);
-            bool is_awaited = room && !room->is_private && ls_match_is_awaited(match_of(room));
-            if (room && (rounds == 1 || is_awaited == (round == 0))) {
-                coming = add_seats(room, coming, &seats);
-            }
-        }
-    }
-    return seats;
+    glance_at_called(all);
+    return ls_room_glances_seats(all->glances, ls_rooms_count(all->rooms), coming);
 }
 
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all)
@@ -950,9 +961,11 @@ ls_status ls_worker_rooms_create(const ls_worker_rooms_config *config, ls_worker
                                    .put_off = put_off,
                                    .on_done = on_done,
                                    .user = all};
-    ls_status status = ls_rooms_create(&rooms, &all->rooms, why);
+    ls_status status = ls_room_glances_create(config->host.table.matches_max, &all->glances);
+    LS_THEN(status, ls_rooms_create(&rooms, &all->rooms, why));
     ls_cipher_wipe(&all->config.host.sealed, sizeof all->config.host.sealed);
     if (status != LS_OK) {
+        ls_room_glances_destroy(all->glances);
         ls_release(ls_allocator_heap(), all);
         return status;
     }
@@ -978,5 +991,6 @@ void ls_worker_rooms_destroy(ls_worker_rooms *all)
         ls_release(ls_allocator_heap(), coming);
     }
     ls_rooms_destroy(all->rooms);
+    ls_room_glances_destroy(all->glances);
     ls_release(ls_allocator_heap(), all);
 }

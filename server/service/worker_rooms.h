@@ -41,8 +41,8 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
 bool ls_worker_rooms_look(ls_worker_rooms *all);
 
 /* Reports through `tell`. A report takes as long as some ticks: each room has one of `turns` turns,
- * which follow one another. Or of rooms whose seats or state have changed, a few at a time; whether
- * there were any. */
+ * which follow one another, an empty one takes every tenth of them. Or of rooms whose seats or
+ * state have changed, a few at a time; whether there were any. */
 void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns);
 bool ls_worker_rooms_report_changed(ls_worker_rooms *all);
 
@@ -51,7 +51,7 @@ void ls_worker_rooms_drain(ls_worker_rooms *all);
 
 /* With so many newcomers on their way, who have no seat yet: they come first to rooms where others
  * wait. */
-ls_worker_seats ls_worker_rooms_seats(const ls_worker_rooms *all, uint32_t coming);
+ls_worker_seats ls_worker_rooms_seats(ls_worker_rooms *all, uint32_t coming);
 /* Whether there is a room that they can watch. */
 bool ls_worker_rooms_can_watch(const ls_worker_rooms *all);
 uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);
