@@ -145,12 +145,14 @@ static void log_over(const ls_session_log *lines, const ls_session_event *event)
         ls_log_line(log, LS_LOG_WARNING,
                     "the server has saved the match, to go on another time: %s", event->text.bytes);
     } else if (!ls_client_link_has_connected(lines->link)) {
+        bool is_full = event->status == LS_FULL || event->status == LS_MATCH_FULL;
         bool is_named = event->status == LS_REFUSED || event->status == LS_UNREACHABLE ||
                         event->status == LS_TIMED_OUT ||
-                        (lines->place->sealed.has_token && event->status != LS_FULL &&
-                         event->status != LS_MATCH_FULL);
-        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", lines->place->name,
-                    is_named ? ls_client_link_failure(lines->link) : event->text.bytes, name);
+                        (lines->place->sealed.has_token && !is_full);
+        ls_log_line(
+            log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)%s", lines->place->name,
+            is_named ? ls_client_link_failure(lines->link) : event->text.bytes, name,
+            is_full ? "; try again later, or wait a minute for a seat with --connect-wait 60" : "");
     } else {
         bool is_sent_away = lines->place->sealed.has_token && event->status == LS_DISCONNECTED &&
                             !ls_session_offer(lines->session);

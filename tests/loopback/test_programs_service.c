@@ -534,7 +534,8 @@ Test(programs_service, newcomer_waits_for_a_seat_as_long_as_it_may)
     uint32_t hasty = hosted_join("--bot", "3", "--connect-wait", "1", "-v");
     join_players(2, "1000");
     hosted_expect_exit(&hosted.clients[hasty], 1);
-    hosted_expect_all(&hosted.clients[hasty], "every seat of every match here is taken", "FULL");
+    hosted_expect_all(&hosted.clients[hasty], "every seat of every match here is taken",
+                      "(FULL); try again later, or wait a minute for a seat with --connect-wait");
     for (uint32_t i = 0; i < hosted.client_count; i++) {
         hosted_expect_exit(&hosted.clients[i], i == hasty ? 1 : 0);
     }
