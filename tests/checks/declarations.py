@@ -4,6 +4,7 @@ A function's opening brace is alone in the first column, and text in the first c
 scope. That makes names findable without a compiler, in milliseconds for the whole tree.
 """
 
+import functools
 import re
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:lockstep/)?([^"\n]+)"', re.MULTILINE)
@@ -37,6 +38,18 @@ def includes(source):
             yield match.group(1), match.start(1)
 
 
+def once(find):
+    """What is found in a file is kept with it: the checks ask for it thousands of times."""
+
+    @functools.wraps(find)
+    def found(source):
+        if find.__name__ not in source.found:
+            source.found[find.__name__] = tuple(find(source))
+        return source.found[find.__name__]
+
+    return found
+
+
 def without_stand_ins(paths):
     return [path for path in paths if not STAND_IN.search(path)] or list(paths)
 
@@ -52,6 +65,7 @@ def _function_name(head):
     return None
 
 
+@once
 def _functions(source):
     """Functions that the file defines: (name, offset, static or not)."""
     for match in _FUNCTION.finditer(source.code):
@@ -71,6 +85,7 @@ def static_functions(source):
     return [name for name, _, is_static in _functions(source) if is_static]
 
 
+@once
 def external_variables(source):
     """Variables that a .c file defines for others: (name, offset)."""
     for match in _VARIABLE.finditer(source.code):
@@ -94,6 +109,7 @@ def _typedef_name(text):
     return plain.group(1) if plain else None
 
 
+@once
 def types(source):
     """Types that the file defines: tags with their members and typedefs, (name, offset)."""
     for match in _TAG.finditer(source.code):
@@ -116,12 +132,14 @@ def structs(source):
         yield match.group(1), match.start()
 
 
+@once
 def enumerators(source):
     for match in _ENUM.finditer(source.code):
         for name in re.finditer(r"(?:^|,)\s*([A-Za-z_]\w*)", match.group(1)):
             yield name.group(1), match.start(1) + name.start(1)
 
 
+@once
 def macros(source):
     for match in _MACRO.finditer(source.code):
         yield match.group(1), match.start(1)

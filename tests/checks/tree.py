@@ -31,6 +31,7 @@ class Source:
         self.path = path
         self.text = text
         self.lines = text.splitlines()
+        self.found = {}  # what was looked for once in it: declarations.py
         self._code = None
         self._hidden = None
 
