@@ -2,7 +2,6 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client.h"
 #include "lockstep/client/program/finder.h"
-#include "lockstep/client/program/game_list.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/client/window/view_options.h"
 #include "lockstep/common/game/param_files.h"

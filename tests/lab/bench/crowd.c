@@ -10,8 +10,8 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/tests/lab/bench/child.h"
+#include "lockstep/tests/lab/bench/net_server.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
-#include "lockstep/tests/lab/bench/plain_client.h"
 
 #include <stdio.h>
 #include <string.h>

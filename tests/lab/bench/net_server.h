@@ -46,4 +46,14 @@ typedef struct bench_net_window {
 void bench_net_host_serve(const void *user, int pipe);
 void bench_net_relay_serve(const void *user, int pipe);
 
+/* A client of the bare ENet relay, with nothing around ENet either: it sends a packet of zeros a
+ * tick and drops what comes. Owns its host until the process ends. */
+typedef struct bench_plain_client bench_plain_client;
+
+/* Starts to connect to 127.0.0.1; NULL when there is no memory or no socket. */
+bench_plain_client *bench_plain_client_connect(uint16_t port);
+
+/* Takes in what has come, and sends a packet of so many zeros once it is connected. */
+void bench_plain_client_turn(bench_plain_client *client, uint32_t packet_bytes);
+
 #endif

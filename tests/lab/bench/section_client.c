@@ -5,7 +5,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/lab/bench/child.h"
 #include "lockstep/tests/lab/bench/net_server.h"
-#include "lockstep/tests/lab/bench/plain_client.h"
 #include "lockstep/tests/lab/bench/sections.h"
 
 #include <inttypes.h>
