@@ -182,8 +182,7 @@ void fake_server_close_ticks(fake_server *fake, uint32_t count)
 
 /* ---- messages ---- */
 
-void fake_server_send_bytes(fake_server *fake, ls_channel channel, const uint8_t *bytes,
-                            size_t size)
+static void send_bytes(fake_server *fake, ls_channel channel, const uint8_t *bytes, size_t size)
 {
     ls_session_receive(fake->session, channel, bytes, size, fake->now_ns);
 }
@@ -194,7 +193,7 @@ void fake_server_send(fake_server *fake, const ls_message *message)
     ls_message sent = *message;
     sent.players = FAKE_SLOTS;
     size_t size = ls_message_write(&sent, bytes);
-    fake_server_send_bytes(fake, LS_CHANNEL_RELIABLE, bytes, size);
+    send_bytes(fake, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 void fake_server_connect(fake_server *fake)
@@ -255,7 +254,7 @@ void fake_server_send_blob(fake_server *fake, const ls_join *join)
         part.blob = join->blob;
         part.packet = i;
         size_t size = ls_blob_part_write(&part, bytes);
-        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, bytes, size);
+        send_bytes(fake, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 
@@ -360,7 +359,7 @@ void fake_server_send_ticks_to(fake_server *fake, ls_tick end)
             }
         }
         ls_tick_packet_write_end(&stream);
-        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+        send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
     }
 }
 
@@ -384,7 +383,7 @@ void fake_server_send_tick_in_parts(fake_server *fake, ls_tick tick,
         memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
         stream = ls_bit_writer(packet, sizeof packet);
         ls_tick_part_bits(&stream, &part);
-        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+        send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
     }
 }
 

@@ -92,8 +92,6 @@ void fake_server_set_blob(fake_server *fake, ls_join *join, const uint8_t *bytes
 void fake_server_send_join(fake_server *fake, const ls_join *join);
 void fake_server_send_blob(fake_server *fake, const ls_join *join);
 void fake_server_send(fake_server *fake, const ls_message *message);
-void fake_server_send_bytes(fake_server *fake, ls_channel channel, const uint8_t *bytes,
-                            size_t size);
 
 /* Every closed tick that the session has not acknowledged, before `end`. */
 void fake_server_send_ticks_to(fake_server *fake, ls_tick end);

@@ -76,7 +76,8 @@ ls_status stepping_rope_run(const stepping_rope_run_config *config, const steppi
 
 /* ---- T9 ---- */
 
-const char *stepping_integrator_name(ls_integrator integrator)
+/* "explicit-euler", "semi-implicit-euler", "rk4" */
+static const char *integrator_name(ls_integrator integrator)
 {
     static const char *const names[LS_INTEGRATOR_COUNT] = {"explicit-euler", "semi-implicit-euler",
                                                            "rk4"};
@@ -410,8 +411,8 @@ static ls_status write_integrator(ls_integrator integrator, const stepping_trace
     stepping_rope_result fixed = {0}, per_frame = {0};
     ls_status status = stepping_rope_run(&fixed_dt, trace, allocator, &fixed, why);
     LS_THEN(status, stepping_rope_run(&frame_dt, trace, allocator, &per_frame, why));
-    ls_json_text(json, "integrator", stepping_integrator_name(integrator));
-    stepping_sheet_print(sheet, "  %-22s", stepping_integrator_name(integrator));
+    ls_json_text(json, "integrator", integrator_name(integrator));
+    stepping_sheet_print(sheet, "  %-22s", integrator_name(integrator));
     print_rope(&fixed, sheet);
     print_rope(&per_frame, sheet);
     stepping_sheet_add(sheet, json, "order", " %7.2f", stepping_integrator_order(integrator));

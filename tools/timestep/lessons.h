@@ -35,9 +35,6 @@ ls_status stepping_rope_run(const stepping_rope_run_config *config, const steppi
 /* ---- T9: how far each integrator takes a spring of common/simulations/spring from where it
  * should be, by the length of its step ---- */
 
-/* "explicit-euler", "semi-implicit-euler", "rk4" */
-const char *stepping_integrator_name(ls_integrator integrator);
-
 /* The global error, in m, of a spring of 1 rad/s that was let go at 1 m a second ago: how far its
  * place and its speed are from the exact ones. dt_s: 1e-6 .. 1. */
 double stepping_integrator_error(ls_integrator integrator, double dt_s);

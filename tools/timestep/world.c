@@ -12,7 +12,7 @@ static const double room = 5.03;      /* m; no multiple of what the ball flies i
 static const double wall = 0.5;
 static const double ball_speed = 24.0; /* m/s */
 
-stepping_world stepping_world_make(void)
+static stepping_world make_world(void)
 {
     return (stepping_world){
         .spring.position = 1, .spring_energy = 1, .ball_place = room / 2, .ball_speed = ball_speed};
@@ -24,7 +24,8 @@ static double motion_of(const stepping_world *world)
     return world->spring.velocity / SPRING_FREQUENCY;
 }
 
-bool stepping_world_has_exploded(const stepping_world *world)
+/* The spring has more than STEPPING_WORLD_ENERGY_MAX. */
+static bool has_exploded(const stepping_world *world)
 {
     double stretch = world->spring.position;
     return motion_of(world) * motion_of(world) + stretch * stretch > STEPPING_WORLD_ENERGY_MAX;
@@ -38,7 +39,7 @@ static void step_spring(stepping_world *world, double dt_s)
                                           .stiffness = SPRING_FREQUENCY * SPRING_FREQUENCY,
                                           .count = 1,
                                           .integrator = LS_INTEGRATOR_SEMI_IMPLICIT_EULER};
-    if (stepping_world_has_exploded(world)) {
+    if (has_exploded(world)) {
         return;
     }
     world->spring = ls_spring_advance(&rules, world->spring, dt_s);
@@ -66,7 +67,7 @@ static void step_ball(stepping_world *world, double dt_s)
     world->ball_speed = -world->ball_speed;
 }
 
-void stepping_world_step(stepping_world *world, double dt_s)
+static void step_world(stepping_world *world, double dt_s)
 {
     world->place += body_speed * dt_s;
     step_spring(world, dt_s);
@@ -75,7 +76,7 @@ void stepping_world_step(stepping_world *world, double dt_s)
 
 stepping_world_view stepping_world_view_make(void)
 {
-    stepping_world world = stepping_world_make();
+    stepping_world world = make_world();
     return (stepping_world_view){.previous = world, .current = world};
 }
 
@@ -84,7 +85,7 @@ void stepping_world_view_advance(stepping_world_view *view, const ls_timestep_pl
 {
     for (uint32_t i = 0; i < plan->step_count && view->steps < steps_max; i++) {
         view->previous = view->current;
-        stepping_world_step(&view->current, (double)ls_timestep_step_ns(plan, i) / 1e9);
+        step_world(&view->current, (double)ls_timestep_step_ns(plan, i) / 1e9);
         view->steps++;
         uint64_t bits = ls_hash_bytes(&view->current, sizeof view->current, 0);
         view->digest = ls_hash_pair(view->digest, bits);
@@ -199,8 +200,8 @@ stepping_measures stepping_measure(const ls_timestep_config *timestep,
     out.late_min_ms = m.late.min;
     out.late_max_ms = m.late.max;
     out.stutter_ms = deviation_of(&m.moved);
-    out.energy_ratio = stepping_world_has_exploded(&m.view.current) ? STEPPING_WORLD_ENERGY_MAX
-                                                                    : mean_of(&m.energy);
+    out.energy_ratio =
+        has_exploded(&m.view.current) ? STEPPING_WORLD_ENERGY_MAX : mean_of(&m.energy);
     out.wall_hits = m.view.current.wall_hits;
     out.wall_misses = m.view.current.wall_misses;
     compare(timestep, config, &out);

@@ -28,12 +28,6 @@ typedef struct stepping_world {
     uint64_t wall_misses; /* the ball was found behind a wall, and put back */
 } stepping_world;
 
-stepping_world stepping_world_make(void);
-void stepping_world_step(stepping_world *world, double dt_s);
-
-/* The spring has more than STEPPING_WORLD_ENERGY_MAX. */
-bool stepping_world_has_exploded(const stepping_world *world);
-
 /* The two newest states, as a program that draws keeps them. */
 typedef struct stepping_world_view {
     stepping_world previous;

@@ -25,7 +25,8 @@ static bool is_within(const bench_figure *figure)
                                                 : figure->held >= figure->budget.value;
 }
 
-const char *bench_verdict(const bench_figure *figure)
+/* "ok", "MISSED" or "". */
+static const char *verdict_of(const bench_figure *figure)
 {
     if (figure->budget.rule == BENCH_NO_BUDGET) {
         return "";
@@ -44,7 +45,7 @@ static void print_row(const bench_report *report, const bench_figure *figure)
             figure->unit);
     if (figure->budget.rule != BENCH_NO_BUDGET) {
         fprintf(report->table, " %s %-7s %s",
-                figure->budget.rule == BENCH_AT_MOST ? "<=" : ">=", budget, bench_verdict(figure));
+                figure->budget.rule == BENCH_AT_MOST ? "<=" : ">=", budget, verdict_of(figure));
     }
     fprintf(report->table, "\n");
     fflush(report->table);
@@ -146,7 +147,7 @@ static void add_figure_json(ls_json *json, const bench_figure *figure)
     if (figure->budget.rule != BENCH_NO_BUDGET) {
         bool is_limit = figure->budget.rule == BENCH_AT_MOST;
         ls_json_number(json, is_limit ? "at_most" : "at_least", figure->budget.value);
-        ls_json_text(json, "verdict", bench_verdict(figure));
+        ls_json_text(json, "verdict", verdict_of(figure));
     }
 }
 

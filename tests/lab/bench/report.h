@@ -63,9 +63,6 @@ ls_status bench_report_end(const bench_report *report, const char *json_path, ls
 
 void bench_report_release(bench_report *report);
 
-/* "ok", "MISSED" or "". */
-const char *bench_verdict(const bench_figure *figure);
-
 #define BENCH_UNBUDGETED ((bench_budget){BENCH_NO_BUDGET, 0})
 #define BENCH_MOST(value) ((bench_budget){BENCH_AT_MOST, (value)})
 #define BENCH_LEAST(value) ((bench_budget){BENCH_AT_LEAST, (value)})

@@ -11,11 +11,37 @@
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 #include "lockstep/tests/lab/faultsim/jobs.h"
 #include "lockstep/tests/lab/faultsim/match_check.h"
+#include "lockstep/tests/lab/faultsim/match_memory.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+enum {
+    FAULTSIM_SELF_TEST_PLAYERS = 4, /* each flips one bit in a match, at a tick of its own */
+    FAULTSIM_SELF_TEST_CLEAN_TICKS = 2000,
+    FAULTSIM_SELF_TEST_RTT_MS = 67,
+};
+
+/* The outcome of one flip: all false for one that was never made. */
+typedef struct faultsim_self_test_flip {
+    bool is_made; /* in this very bit, and the state hash depends on it */
+    bool is_padding;
+    bool is_caught;
+    bool is_tick_right;
+    bool is_field_right; /* this element and no other is named */
+    bool are_values_right;
+    bool is_class_right; /* a one-off of the client */
+    uint64_t seed;
+    uint64_t caught_ns;    /* from the flip to DESYNC ... */
+    uint64_t named_ns;     /* ... and to its full cause */
+    uint32_t caught_ticks; /* likewise, in ticks that the server closed meanwhile */
+    uint32_t named_ticks;
+    ls_difference_text planted; /* a: before, b: after */
+    ls_difference_text found;
+} faultsim_self_test_flip;
 
 /* ---- self test match ---- */
 
@@ -44,7 +70,7 @@ static void make_small(ls_sim_config *config, const ls_simulation *simulation)
     }
 }
 
-ls_sim_config faultsim_self_test_sim_config(const ls_simulation *simulation, uint64_t seed)
+static ls_sim_config sim_config(const ls_simulation *simulation, uint64_t seed)
 {
     ls_sim_config config = ls_sim_config_default(simulation);
     config.seed = seed;
@@ -53,9 +79,10 @@ ls_sim_config faultsim_self_test_sim_config(const ls_simulation *simulation, uin
     return config;
 }
 
-size_t faultsim_self_test_state_bytes(const ls_simulation *simulation)
+/* Small, so that every bit can be flipped. Bytes of its state. */
+static size_t bytes_of_state(const ls_simulation *simulation)
 {
-    ls_sim_config config = faultsim_self_test_sim_config(simulation, 1);
+    ls_sim_config config = sim_config(simulation, 1);
     return simulation->state_bytes(&config);
 }
 
@@ -65,7 +92,7 @@ static virtual_setup setup_of(ls_match_memory *memory, const ls_simulation *simu
     faultsim_match_memory_reset(memory);
     virtual_setup setup = virtual_setup_default(simulation, FAULTSIM_SELF_TEST_PLAYERS, ticks);
     setup.seed = seed;
-    setup.match.sim = faultsim_self_test_sim_config(simulation, seed);
+    setup.match.sim = sim_config(simulation, seed);
     setup.link.delay_ns = FAULTSIM_SELF_TEST_RTT_MS * LS_NS_PER_MS / 2;
     setup.allocator = faultsim_match_memory_of_cores(memory);
     setup.storage = faultsim_match_memory_of_harness(memory);
@@ -147,9 +174,11 @@ static void self_test_match_judge(const virtual_match *run, const virtual_client
     judge_finding(client, finding, out);
 }
 
-void faultsim_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simulation,
-                                   uint64_t seed, size_t first_bit, uint32_t every, size_t bit_end,
-                                   faultsim_self_test_flip *out, faultsim_self_test_counts *counts)
+/* Player i flips bit first_bit + i * every, as long as it is below bit_end; what came of it is
+ * written to out[i]. */
+static void play_flips(ls_match_memory *memory, const ls_simulation *simulation, uint64_t seed,
+                       size_t first_bit, uint32_t every, size_t bit_end,
+                       faultsim_self_test_flip *out, faultsim_self_test_counts *counts)
 {
     uint32_t ticks = WARM_UP_TICKS + FAULTSIM_SELF_TEST_PLAYERS * SPACING_TICKS + TAIL_TICKS;
     virtual_setup setup = setup_of(memory, simulation, seed, ticks);
@@ -178,8 +207,9 @@ void faultsim_self_test_play_flips(ls_match_memory *memory, const ls_simulation 
 
 /* ---- no flips ---- */
 
-void faultsim_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simulation,
-                                   uint64_t seed, faultsim_self_test_counts *counts)
+/* Nothing is flipped; every second match loses packets. */
+static void play_clean(ls_match_memory *memory, const ls_simulation *simulation, uint64_t seed,
+                       faultsim_self_test_counts *counts)
 {
     virtual_setup setup = setup_of(memory, simulation, seed, FAULTSIM_SELF_TEST_CLEAN_TICKS);
     if (seed % 2 == 1) {
@@ -197,6 +227,203 @@ void faultsim_self_test_play_clean(ls_match_memory *memory, const ls_simulation 
     counts->clean_ticks += compared > 0 ? compared - 1 : 0;
     count_match(run, 0, counts);
     virtual_match_destroy(run);
+}
+
+/* ---- self test report ---- */
+
+enum {
+    MISSES_SHOWN = 8
+};
+
+/* ---- counting ---- */
+
+static void add_latency(faultsim_self_test_latency *latency, uint64_t ns, uint32_t ticks)
+{
+    ls_histogram_add(&latency->ns, ns);
+    latency->ticks_max = ticks > latency->ticks_max ? ticks : latency->ticks_max;
+}
+
+/* Adds up what came of each flip. */
+static void score_flips(faultsim_self_test_score *score, const faultsim_self_test_flip *flips)
+{
+    for (uint64_t i = 0; i < score->flips; i++) {
+        const faultsim_self_test_flip *flip = &flips[i];
+        score->made += flip->is_made;
+        score->padding += flip->is_padding;
+        score->caught += flip->is_caught;
+        score->tick_right += flip->is_tick_right;
+        score->field_right += flip->is_field_right;
+        score->values_right += flip->are_values_right;
+        score->class_right += flip->is_class_right;
+        if (flip->is_caught) {
+            add_latency(&score->caught_after, flip->caught_ns, flip->caught_ticks);
+        }
+        if (flip->named_ns > 0) {
+            add_latency(&score->named_after, flip->named_ns, flip->named_ticks);
+        }
+    }
+}
+
+static bool is_right(const faultsim_self_test_flip *flip)
+{
+    return flip->is_made && flip->is_caught && flip->is_tick_right && flip->is_field_right &&
+           flip->are_values_right && flip->is_class_right;
+}
+
+/* Every flip caught and named rightly, and nothing else. */
+static bool is_perfect(const faultsim_self_test_score *score)
+{
+    uint64_t flips = score->flips;
+    return score->made == flips && score->caught == flips && score->tick_right == flips &&
+           score->field_right == flips && score->values_right == flips &&
+           score->class_right == flips && score->counts.false_alarms == 0 &&
+           score->counts.unsound == 0 && score->deaths == 0;
+}
+
+/* Something was flipped, and enough ticks without flips were compared. */
+static bool is_conclusive(const faultsim_self_test_score *score)
+{
+    return score->made > 0 && score->counts.clean_ticks > 0 &&
+           score->counts.clean_ticks >= score->clean_ticks_wanted;
+}
+
+/* ---- for people ---- */
+
+static const char *what_is_wrong(const faultsim_self_test_flip *flip)
+{
+    if (flip->seed == 0) {
+        return "was never judged: its process died";
+    }
+    if (!flip->is_made) {
+        return "was not flipped, or the state hash does not depend on it";
+    }
+    if (!flip->is_caught) {
+        return "was not caught";
+    }
+    if (!flip->is_tick_right) {
+        return "was found at another tick, or not looked into";
+    }
+    if (!flip->is_field_right) {
+        return "was named wrongly";
+    }
+    return flip->are_values_right ? "was put into another class" : "has other values";
+}
+
+static void print_misses(FILE *file, const faultsim_self_test_score *score,
+                         const faultsim_self_test_flip *flips)
+{
+    uint32_t shown = 0;
+    for (uint64_t i = 0; i < score->flips && shown < MISSES_SHOWN; i++) {
+        const faultsim_self_test_flip *flip = &flips[i];
+        if (is_right(flip)) {
+            continue;
+        }
+        shown++;
+        fprintf(file,
+                "%s: bit %" PRIu64 " (seed %" PRIu64 ") %s: %s from %s to %s; found: %s %s %s\n",
+                score->simulation, i * score->every, flip->seed, what_is_wrong(flip),
+                flip->planted.name, flip->planted.a, flip->planted.b, flip->found.name,
+                flip->found.a, flip->found.b);
+    }
+}
+
+static double percentile_ms(const faultsim_self_test_latency *latency, uint32_t percent)
+{
+    return (double)ls_histogram_percentile_ns(&latency->ns, percent) / 1e6;
+}
+
+static double worst_ms(const faultsim_self_test_latency *latency)
+{
+    return (double)latency->ns.max_ns / 1e6;
+}
+
+static void print_share(FILE *file, const faultsim_self_test_score *score, const char *what,
+                        uint64_t count)
+{
+    fprintf(file, "  %s %" PRIu64 " (%.2f %%)", what, count,
+            score->flips > 0 ? 100.0 * (double)count / (double)score->flips : 0);
+}
+
+static void print_latency(FILE *file, const char *what, const faultsim_self_test_latency *latency)
+{
+    fprintf(file, "  from the flip to %s: p50 %.2f ms, p99 %.2f ms, worst %.2f ms (%u ticks)\n",
+            what, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
+            latency->ticks_max);
+}
+
+/* The first flips that went wrong; and the score. */
+static void print(FILE *file, const faultsim_self_test_score *score)
+{
+    fprintf(file,
+            "%s: flips %" PRIu64 " of %" PRIu64 " bit positions, %" PRIu64
+            " in padding; RTT %d ms; reached the hash %" PRIu64 "\n",
+            score->simulation, score->flips, score->positions, score->padding,
+            FAULTSIM_SELF_TEST_RTT_MS, score->made);
+    print_share(file, score, "caught", score->caught);
+    print_share(file, score, "tick right", score->tick_right);
+    print_share(file, score, "field right", score->field_right);
+    print_share(file, score, "values right", score->values_right);
+    print_share(file, score, "class right", score->class_right);
+    fprintf(file, "\n");
+    print_latency(file, "the desync notice", &score->caught_after);
+    print_latency(file, "the full cause", &score->named_after);
+    fprintf(file,
+            "  clean ticks %" PRIu64 ", false alarms %" PRIu64 ", broken invariants %" PRIu64
+            "; %" PRIu64 " matches in %.1f s on %" PRIu32 " processes, %" PRIu64 " died\n",
+            score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
+            score->counts.matches, (double)score->elapsed_ns / 1e9, score->jobs, score->deaths);
+    fprintf(file, "  %s\n", is_perfect(score) ? "perfect" : "NOT PERFECT");
+}
+
+/* ---- for programs ---- */
+
+static void add_latency_json(ls_json *json, const char *key,
+                             const faultsim_self_test_latency *latency)
+{
+    ls_json *object = ls_json_object(json, key);
+    ls_json_number(object, "p50_ms", percentile_ms(latency, 50));
+    ls_json_number(object, "p99_ms", percentile_ms(latency, 99));
+    ls_json_number(object, "worst_ms", worst_ms(latency));
+    ls_json_number(object, "worst_ticks", latency->ticks_max);
+}
+
+static void add_score(ls_json *json, const faultsim_self_test_score *score)
+{
+#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_score, member)
+    static const ls_json_field flips[] = {
+        FIELD(simulation),  LS_JSON_FIELD_AS("bit_positions", faultsim_self_test_score, positions),
+        FIELD(every),       FIELD(flips),
+        FIELD(padding),     FIELD(made),
+        FIELD(caught),      FIELD(tick_right),
+        FIELD(field_right), FIELD(values_right),
+        FIELD(class_right)};
+    static const ls_json_field rest[] = {FIELD(deaths), FIELD(jobs)};
+#undef FIELD
+#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_counts, member)
+    static const ls_json_field counts[] = {FIELD(clean_ticks), FIELD(false_alarms), FIELD(unsound),
+                                           FIELD(matches)};
+#undef FIELD
+    LS_JSON_ADD(json, flips, score);
+    ls_json_number(json, "rtt_ms", FAULTSIM_SELF_TEST_RTT_MS);
+    add_latency_json(json, "notice", &score->caught_after);
+    add_latency_json(json, "cause", &score->named_after);
+    LS_JSON_ADD(json, counts, &score->counts);
+    LS_JSON_ADD(json, rest, score);
+    ls_json_number(json, "seconds", (double)score->elapsed_ns / 1e9);
+}
+
+ls_status faultsim_self_test_write(const char *path, const faultsim_self_test_score *scores,
+                                   uint32_t count, ls_text *why)
+{
+    ls_json *json = ls_json_create();
+    ls_json_text(json, "program", "lockstep-faultsim");
+    ls_json *array = ls_json_array(json, "self_test");
+    for (uint32_t i = 0; i < count; i++) {
+        add_score(ls_json_append(array), &scores[i]);
+    }
+    ls_status status = ls_json_write(json, path, why);
+    ls_json_destroy(json);
+    return status;
 }
 
 /* ---- the self-test ---- */
@@ -232,12 +459,12 @@ static void play(const test_run *run, ls_match_memory *memory, worker *self)
 {
     uint64_t seed = self->match + 1;
     if (self->match >= run->flip_matches) {
-        faultsim_self_test_play_clean(memory, run->simulation, seed, &self->counts);
+        play_clean(memory, run->simulation, seed, &self->counts);
         return;
     }
     uint64_t first = self->match * FAULTSIM_SELF_TEST_PLAYERS;
-    faultsim_self_test_play_flips(memory, run->simulation, seed, first * run->every, run->every,
-                                  run->positions, &run->out[first], &self->counts);
+    play_flips(memory, run->simulation, seed, first * run->every, run->every, run->positions,
+               &run->out[first], &self->counts);
 }
 
 typedef struct worker_task {
@@ -324,7 +551,7 @@ static test_run run_of(const faultsim_self_test_config *config, const ls_simulat
 {
     test_run run = {.simulation = simulation,
                     .every = config->every,
-                    .positions = 8 * (uint64_t)faultsim_self_test_state_bytes(simulation),
+                    .positions = 8 * (uint64_t)bytes_of_state(simulation),
                     .jobs = config->jobs};
     run.flips = parts(run.positions, run.every);
     run.flip_matches = parts(run.flips, FAULTSIM_SELF_TEST_PLAYERS);
@@ -349,9 +576,9 @@ static bool test(const faultsim_self_test_config *config, const ls_simulation *s
     bool is_well = run.workers && run.out && play_all(&run, score);
     score->elapsed_ns = ls_clock_now_ns(&clock) - start_ns;
     if (is_well) {
-        faultsim_self_test_score_flips(score, run.out);
-        faultsim_self_test_print_misses(file, score, run.out);
-        faultsim_self_test_print(file, score);
+        score_flips(score, run.out);
+        print_misses(file, score, run.out);
+        print(file, score);
         fflush(file);
     }
     if (run.workers) {
@@ -367,10 +594,10 @@ static ls_exit_code judge(const faultsim_self_test_score *scores, uint32_t count
 {
     ls_exit_code code = LS_EXIT_CLEAN;
     for (uint32_t i = 0; i < count; i++) {
-        if (!faultsim_self_test_is_perfect(&scores[i])) {
+        if (!is_perfect(&scores[i])) {
             return LS_EXIT_DESYNC;
         }
-        code = faultsim_self_test_is_conclusive(&scores[i]) ? code : LS_EXIT_INTERNAL;
+        code = is_conclusive(&scores[i]) ? code : LS_EXIT_INTERNAL;
     }
     return code;
 }
@@ -407,198 +634,4 @@ ls_exit_code faultsim_self_test_run(const faultsim_self_test_config *config, ls_
                     "nothing");
     }
     return code;
-}
-
-/* ---- self test report ---- */
-
-enum {
-    MISSES_SHOWN = 8
-};
-
-/* ---- counting ---- */
-
-static void add_latency(faultsim_self_test_latency *latency, uint64_t ns, uint32_t ticks)
-{
-    ls_histogram_add(&latency->ns, ns);
-    latency->ticks_max = ticks > latency->ticks_max ? ticks : latency->ticks_max;
-}
-
-void faultsim_self_test_score_flips(faultsim_self_test_score *score,
-                                    const faultsim_self_test_flip *flips)
-{
-    for (uint64_t i = 0; i < score->flips; i++) {
-        const faultsim_self_test_flip *flip = &flips[i];
-        score->made += flip->is_made;
-        score->padding += flip->is_padding;
-        score->caught += flip->is_caught;
-        score->tick_right += flip->is_tick_right;
-        score->field_right += flip->is_field_right;
-        score->values_right += flip->are_values_right;
-        score->class_right += flip->is_class_right;
-        if (flip->is_caught) {
-            add_latency(&score->caught_after, flip->caught_ns, flip->caught_ticks);
-        }
-        if (flip->named_ns > 0) {
-            add_latency(&score->named_after, flip->named_ns, flip->named_ticks);
-        }
-    }
-}
-
-static bool is_right(const faultsim_self_test_flip *flip)
-{
-    return flip->is_made && flip->is_caught && flip->is_tick_right && flip->is_field_right &&
-           flip->are_values_right && flip->is_class_right;
-}
-
-bool faultsim_self_test_is_perfect(const faultsim_self_test_score *score)
-{
-    uint64_t flips = score->flips;
-    return score->made == flips && score->caught == flips && score->tick_right == flips &&
-           score->field_right == flips && score->values_right == flips &&
-           score->class_right == flips && score->counts.false_alarms == 0 &&
-           score->counts.unsound == 0 && score->deaths == 0;
-}
-
-bool faultsim_self_test_is_conclusive(const faultsim_self_test_score *score)
-{
-    return score->made > 0 && score->counts.clean_ticks > 0 &&
-           score->counts.clean_ticks >= score->clean_ticks_wanted;
-}
-
-/* ---- for people ---- */
-
-static const char *what_is_wrong(const faultsim_self_test_flip *flip)
-{
-    if (flip->seed == 0) {
-        return "was never judged: its process died";
-    }
-    if (!flip->is_made) {
-        return "was not flipped, or the state hash does not depend on it";
-    }
-    if (!flip->is_caught) {
-        return "was not caught";
-    }
-    if (!flip->is_tick_right) {
-        return "was found at another tick, or not looked into";
-    }
-    if (!flip->is_field_right) {
-        return "was named wrongly";
-    }
-    return flip->are_values_right ? "was put into another class" : "has other values";
-}
-
-void faultsim_self_test_print_misses(FILE *file, const faultsim_self_test_score *score,
-                                     const faultsim_self_test_flip *flips)
-{
-    uint32_t shown = 0;
-    for (uint64_t i = 0; i < score->flips && shown < MISSES_SHOWN; i++) {
-        const faultsim_self_test_flip *flip = &flips[i];
-        if (is_right(flip)) {
-            continue;
-        }
-        shown++;
-        fprintf(file,
-                "%s: bit %" PRIu64 " (seed %" PRIu64 ") %s: %s from %s to %s; found: %s %s %s\n",
-                score->simulation, i * score->every, flip->seed, what_is_wrong(flip),
-                flip->planted.name, flip->planted.a, flip->planted.b, flip->found.name,
-                flip->found.a, flip->found.b);
-    }
-}
-
-static double percentile_ms(const faultsim_self_test_latency *latency, uint32_t percent)
-{
-    return (double)ls_histogram_percentile_ns(&latency->ns, percent) / 1e6;
-}
-
-static double worst_ms(const faultsim_self_test_latency *latency)
-{
-    return (double)latency->ns.max_ns / 1e6;
-}
-
-static void print_share(FILE *file, const faultsim_self_test_score *score, const char *what,
-                        uint64_t count)
-{
-    fprintf(file, "  %s %" PRIu64 " (%.2f %%)", what, count,
-            score->flips > 0 ? 100.0 * (double)count / (double)score->flips : 0);
-}
-
-static void print_latency(FILE *file, const char *what, const faultsim_self_test_latency *latency)
-{
-    fprintf(file, "  from the flip to %s: p50 %.2f ms, p99 %.2f ms, worst %.2f ms (%u ticks)\n",
-            what, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
-            latency->ticks_max);
-}
-
-void faultsim_self_test_print(FILE *file, const faultsim_self_test_score *score)
-{
-    fprintf(file,
-            "%s: flips %" PRIu64 " of %" PRIu64 " bit positions, %" PRIu64
-            " in padding; RTT %d ms; reached the hash %" PRIu64 "\n",
-            score->simulation, score->flips, score->positions, score->padding,
-            FAULTSIM_SELF_TEST_RTT_MS, score->made);
-    print_share(file, score, "caught", score->caught);
-    print_share(file, score, "tick right", score->tick_right);
-    print_share(file, score, "field right", score->field_right);
-    print_share(file, score, "values right", score->values_right);
-    print_share(file, score, "class right", score->class_right);
-    fprintf(file, "\n");
-    print_latency(file, "the desync notice", &score->caught_after);
-    print_latency(file, "the full cause", &score->named_after);
-    fprintf(file,
-            "  clean ticks %" PRIu64 ", false alarms %" PRIu64 ", broken invariants %" PRIu64
-            "; %" PRIu64 " matches in %.1f s on %" PRIu32 " processes, %" PRIu64 " died\n",
-            score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
-            score->counts.matches, (double)score->elapsed_ns / 1e9, score->jobs, score->deaths);
-    fprintf(file, "  %s\n", faultsim_self_test_is_perfect(score) ? "perfect" : "NOT PERFECT");
-}
-
-/* ---- for programs ---- */
-
-static void add_latency_json(ls_json *json, const char *key,
-                             const faultsim_self_test_latency *latency)
-{
-    ls_json *object = ls_json_object(json, key);
-    ls_json_number(object, "p50_ms", percentile_ms(latency, 50));
-    ls_json_number(object, "p99_ms", percentile_ms(latency, 99));
-    ls_json_number(object, "worst_ms", worst_ms(latency));
-    ls_json_number(object, "worst_ticks", latency->ticks_max);
-}
-
-static void add_score(ls_json *json, const faultsim_self_test_score *score)
-{
-#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_score, member)
-    static const ls_json_field flips[] = {
-        FIELD(simulation),  LS_JSON_FIELD_AS("bit_positions", faultsim_self_test_score, positions),
-        FIELD(every),       FIELD(flips),
-        FIELD(padding),     FIELD(made),
-        FIELD(caught),      FIELD(tick_right),
-        FIELD(field_right), FIELD(values_right),
-        FIELD(class_right)};
-    static const ls_json_field rest[] = {FIELD(deaths), FIELD(jobs)};
-#undef FIELD
-#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_counts, member)
-    static const ls_json_field counts[] = {FIELD(clean_ticks), FIELD(false_alarms), FIELD(unsound),
-                                           FIELD(matches)};
-#undef FIELD
-    LS_JSON_ADD(json, flips, score);
-    ls_json_number(json, "rtt_ms", FAULTSIM_SELF_TEST_RTT_MS);
-    add_latency_json(json, "notice", &score->caught_after);
-    add_latency_json(json, "cause", &score->named_after);
-    LS_JSON_ADD(json, counts, &score->counts);
-    LS_JSON_ADD(json, rest, score);
-    ls_json_number(json, "seconds", (double)score->elapsed_ns / 1e9);
-}
-
-ls_status faultsim_self_test_write(const char *path, const faultsim_self_test_score *scores,
-                                   uint32_t count, ls_text *why)
-{
-    ls_json *json = ls_json_create();
-    ls_json_text(json, "program", "lockstep-faultsim");
-    ls_json *array = ls_json_array(json, "self_test");
-    for (uint32_t i = 0; i < count; i++) {
-        add_score(ls_json_append(array), &scores[i]);
-    }
-    ls_status status = ls_json_write(json, path, why);
-    ls_json_destroy(json);
-    return status;
 }
