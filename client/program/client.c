@@ -665,6 +665,7 @@ static ls_status build(client *player, ls_text *why)
     if (status != LS_OK && status != LS_NOT_FOUND) {
         return status;
     }
+    why->bytes[0] = '\0'; /* that there is no seat yet is no reason for anything */
     ls_client_link_return_to(player->link, seat.match_id, player->config->session.reconnect_ms);
     status = create_session(player, &seat, why);
     return status == LS_OK ? add_handlers(player) : status;

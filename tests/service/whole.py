@@ -692,6 +692,15 @@ def test_player_with_a_seat_file_waits_for_a_room_that_does_not_go_on_yet():
         assert service.ended(first)[0] == 0
 
 
+def test_client_without_a_seat_yet_says_why_it_ended_and_nothing_of_the_file():
+    with Service(SOLO) as service, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        nobody = service.join("--seat-file", service.folder / "no-seat", "--connect-wait", "0",
+                              to=f"127.0.0.1:{silent.getsockname()[1]}")
+        code, said = service.ended(nobody)
+        assert code == 1 and "cannot connect" in said and "no-seat" not in said, (code, said)
+
+
 def test_room_that_goes_on_a_little_later_gets_no_other_one_in_its_place():
     with Service(ONE_PAIR) as service:
         service.wait_until("pair-1", lambda room: room["state"] == "waiting")
