@@ -150,12 +150,16 @@ def play_on_linux():
 
 
 def play_on_windows():
-    """The same by a server, which keeps its key, and a bad network of Windows."""
+    """The same by a server, which keeps the key of its invite, and a bad network of Windows."""
     programs = BUILD / "bin"
-    said = mixed_match.play({"windows": client()}, [wine(programs / "lockstep-server.exe")],
-                            [wine(programs / "lockstep-netcond.exe")])
     users = pathlib.Path(ENVIRONMENT["WINEPREFIX"]) / "drive_c" / "users"
-    if not list(users.glob("*/AppData/Local/lockstep/identity")):
+    kept = "*/AppData/Local/lockstep/identity"
+    for identity in users.glob(kept):
+        identity.unlink()
+    server = [wine(programs / "lockstep-server.exe"), "--invite-file", "invite"]
+    said = mixed_match.play({"windows": client()}, server,
+                            [wine(programs / "lockstep-netcond.exe")])
+    if not list(users.glob(kept)):
         raise Failed("the server has no identity among the files of its user")
     return said
 
