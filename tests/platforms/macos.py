@@ -21,13 +21,20 @@ FOLDERS = ("x86_64-macos.13-none", "any-macos.13-any", "any-macos-any")
 LIBRARIES = ("cJSON.h", "cjson", "curl", "enet", "sodium", "sodium.h", "utf8proc.h", "uv", "uv.h",
              "xxh3.h", "xxhash.h", "zdict.h", "zstd.h", "zstd_errors.h")
 ROOMS = ("common/", "protocol/", "server/", "client/")
-# What is Linux's, or needs what is not here: ELF, glibc's maths, systemd, HTTP, TLS, a window.
+# What is Linux's, or needs what is not here: ELF, glibc's maths, systemd, HTTP, TLS, WebRTC,
+# routers, names of C++, a window.
 WITHOUT = tuple(f"{folder}/{name}" for folder, names in {
     "common/system/posix": ("linux_",),
-    "common/loader": ("maths_check.c", "plugin_file_elf.c", "plugin_sections_elf.c"),
-    "common/program": ("systemd.c",),
-    "server/control": ("http_listener.c", "tls_files.c"),
-    "client/window": ("font_file.c", "loudspeaker.c", "png_file.c", "window.c"),
+    "common/loader": ("maths_check.c", "plugin_file_elf.c", "plugin_sections_elf.c",
+                      "plugin_statics_elf.c"),
+    "common/program": ("symbol_name.c", "systemd.c"),
+    "protocol/portmap": ("router_natpmp.c", "router_upnp.c"),
+    "server/broadcast": ("broadcast_http.c",),
+    "server/control": ("http_daemon.c", "http_listener.c", "tls_files.c"),
+    "server/directory": ("directory_http.c",),
+    "server/door": ("door_listener.c", "door_program.c", "page_code.c", "rtc_seal.c",
+                    "rtc_stream.c"),
+    "client/window": ("font_file.c", "font_writer.c", "loudspeaker.c", "png_file.c", "window.c"),
 }.items() for name in names)
 
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
