@@ -30,15 +30,7 @@ Test(hex, nothing_is_an_empty_text)
 
 Test(hex, only_digits_are_read_and_no_more_than_asked_for)
 {
-    static const char *const wrong[] = {"0g",
-                                        "g0",
-                                        "0G",
-                                        " 1",
-                                        "1 ",
-                                        "0x",
-                                        "-1",
-                                        "\xc1"
-                                        "1"};
+    static const char *const wrong[] = {"0g", "g0", "0G", " 1", "1 ", "0x", "-1", "\xc1\x31"};
     uint8_t bytes[2] = {0, 9};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         cr_assert_not(ls_hex_read(wrong[i], bytes, 1), "%s", wrong[i]);
