@@ -452,7 +452,7 @@ const char *ls_client_link_failure(const ls_client_link *link)
 {
     return link->unreached.bytes[0] != '\0'
                ? link->unreached.bytes
-               : ls_client_refusal_text(link->refusal, link->config.place->sealed.has_token);
+               : ls_client_refusal_text(link->refusal, &link->config.place->sealed);
 }
 
 ls_transport_traffic ls_client_link_traffic(const ls_client_link *link)

@@ -135,7 +135,7 @@ ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_pla
     return status;
 }
 
-const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
+const char *ls_client_refusal_text(ls_sealed_refusal refusal, const ls_sealed_client_config *sealed)
 {
     switch (refusal) {
     case LS_SEALED_REFUSAL_FULL:
@@ -158,10 +158,13 @@ const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token)
                "or "
                "a tunnel perhaps, is below that";
     default:
-        return has_token ? "no server answers there, or none takes this token: it may have been "
-                           "used, have expired, or be for another server; the server's log says "
-                           "which"
-                         : "no server answers there; check the address, the port and the network";
+        return sealed->has_token
+                   ? "no server answers there, or none takes this token: it may have been used, "
+                     "have expired, or be for another server; the server's log says which"
+               : sealed->has_server_key
+                   ? "no server answers there; check the address, the port and the network, or ask "
+                     "for a new invite: a server that was started again may have another key"
+                   : "no server answers there; check the address, the port and the network";
     }
 }
 

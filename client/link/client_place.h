@@ -42,7 +42,8 @@ ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_pla
                                ls_text *why);
 
 /* Why a client did not get in, and what its player can do about it. NONE: there was no answer. */
-const char *ls_client_refusal_text(ls_sealed_refusal refusal, bool has_token);
+const char *ls_client_refusal_text(ls_sealed_refusal refusal,
+                                   const ls_sealed_client_config *sealed);
 
 /* The server will say the same whenever it is asked. */
 bool ls_client_refusal_is_final(ls_sealed_refusal refusal);

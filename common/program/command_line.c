@@ -358,9 +358,25 @@ static void check_spelling(const ls_command_line *line, const ls_program_words *
     }
 }
 
+/* Behind the line about an unknown flag. */
+static void suggest(const ls_command_line *line, const char *word)
+{
+    char spelled[64] = "";
+    if (word && strncmp(word, "--", 2) == 0) {
+        snprintf(spelled, sizeof spelled, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    }
+    for (uint32_t number = 0; number < KEY_COUNT && spelled[0] != '\0'; number++) {
+        const ls_setting_row *row = row_at(line, number);
+        if (row && row->flag && ls_flag_is_near(row->flag, spelled)) {
+            fprintf(stderr, "%s: error: is --%s meant?\n", ls_program_name(), row->flag);
+        }
+    }
+}
+
 static ls_status read_next(const ls_command_line *line, const ls_program_words *words, ls_text *why)
 {
     if (words->kind == LS_PROGRAM_UNKNOWN) {
+        suggest(line, words->word);
         exit(LS_EXIT_USAGE);
     }
     if (words->kind == LS_PROGRAM_FLAG) {

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    FLAG_BYTES_MAX = 64, /* that are compared */
+};
+
 static bool is_digit(char character)
 {
     return character >= '0' && character <= '9';
@@ -191,6 +195,38 @@ static ls_status read_rate(const ls_setting_row *row, void *target, const char *
     rate = rate.denominator > 1 ? rate : (ls_rate){0, 0};
     memcpy((char *)target + row->other_offset, &rate, sizeof rate);
     return LS_OK;
+}
+
+/* Without hyphens; cut where it does not fit. */
+static size_t copy_letters(const char *flag, char out[FLAG_BYTES_MAX])
+{
+    size_t count = 0;
+    for (; *flag != '\0' && count < FLAG_BYTES_MAX - 1; flag++) {
+        out[count] = *flag;
+        count += *flag != '-';
+    }
+    out[count] = '\0';
+    return count;
+}
+
+bool ls_flag_is_near(const char *flag, const char *spelled)
+{
+    char left[FLAG_BYTES_MAX];
+    char right[FLAG_BYTES_MAX];
+    size_t left_rest = copy_letters(flag, left);
+    size_t right_rest = copy_letters(spelled, right);
+    const char *a = left;
+    const char *b = right;
+    for (; *a != '\0' && *a == *b; a++, b++) { /* what both begin with */
+        left_rest--;
+        right_rest--;
+    }
+    while (left_rest > 0 && right_rest > 0 && a[left_rest - 1] == b[right_rest - 1]) {
+        left_rest--;
+        right_rest--;
+    }
+    bool is_swapped = left_rest == 2 && right_rest == 2 && a[0] == b[1] && a[1] == b[0];
+    return (left_rest <= 1 && right_rest <= 1) || is_swapped;
 }
 
 ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, ls_text *why)

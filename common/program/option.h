@@ -7,6 +7,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ls_option_range {
@@ -38,6 +39,10 @@ ls_status ls_option_list(const char *name, const char *list, const char *const *
 /* ---- Setting value: reads one setting from text by its row (common/base/setting_row.h), as a
  * command line, a configuration file and the administration of a service have it, and says
  * what would have been right ---- */
+
+/* Whether a flag is spelled almost so: hyphens apart, one letter is missing, too many or another,
+ * or two neighbours are swapped. */
+bool ls_flag_is_near(const char *flag, const char *spelled);
 
 /* The value of the row's flag, NULL where it stands alone. Texts are borrowed. BAD_ARGUMENT. */
 ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, ls_text *why);

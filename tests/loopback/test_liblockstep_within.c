@@ -151,5 +151,12 @@ Test(liblockstep_within, client_of_no_server_ends_as_unreachable)
     }
     cr_expect_eq(result, LOCKSTEP_UNREACHABLE);
     cr_expect(strstr(lockstep_error(client), "no server answers"), "%s", lockstep_error(client));
+    lockstep_view view = {.size = sizeof view};
+    lockstep_field field;
+    cr_expect_eq(lockstep_get_view(client, &view), LOCKSTEP_NOT_FOUND);
+    cr_expect_eq(lockstep_find_field(client, NULL, 0, &field), LOCKSTEP_NOT_FOUND);
+    cr_expect_eq(lockstep_hash(client), 0);
+    cr_expect(strstr(lockstep_error(client), "no server answers"), "why it has ended: %s",
+              lockstep_error(client));
     lockstep_close(client);
 }

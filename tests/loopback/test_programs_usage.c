@@ -288,6 +288,8 @@ Test(programs_usage, a_flag_is_spelled_out)
         {"there is no --token-k; is --token-key meant?\n", {"--token-k", "key"}},
         {"there is no --token-k; is --token-key meant?\n", {"-q", "--token-k=key"}},
         {"there is no --invite-on; is --invite-only meant?\n", {"--bind", "::", "--invite-on"}},
+        {"error: is --ticks meant?\n", {"--tiks", "3"}},
+        {"error: is --invite-host meant?\n", {"--invitehost=x"}},
     };
     static const wrong_line client[] = {
         {"there is no --spec; is --spectate meant?\n", {"--spec"}},

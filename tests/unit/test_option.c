@@ -163,3 +163,18 @@ Test(option, without_places_there_is_no_point)
     cr_assert_eq(number, 7);
     cr_assert_eq(ls_option_decimal("x", "7.0", 0, percent, &number, NULL), LS_BAD_ARGUMENT);
 }
+
+Test(option, flags_that_are_spelled_almost_so_are_near)
+{
+    static const char *const near[][2] = {
+        {"ticks", "tiks"},  {"ticks", "tickss"},           {"ticks", "tocks"},
+        {"ticks", "tikcs"}, {"invite-host", "invitehost"}, {"ticks", "ticks"}};
+    static const char *const far[][2] = {
+        {"ticks", "players"}, {"ticks", "tks x"}, {"ticks", ""}, {"ticks", "skcit"}, {"", "ab"}};
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+        cr_expect(ls_flag_is_near(near[i][0], near[i][1]), "%s %s", near[i][0], near[i][1]);
+    }
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        cr_expect_not(ls_flag_is_near(far[i][0], far[i][1]), "%s %s", far[i][0], far[i][1]);
+    }
+}

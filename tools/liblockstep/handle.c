@@ -257,13 +257,16 @@ static const ls_setting_table *table_with(int kind, const char *name)
     return NULL;
 }
 
-/* The setting that begins like it; NULL: none does. */
+/* The setting that is spelled almost so, or begins like it; NULL: none is. */
 static const char *similar_setting(int kind, const char *name)
 {
     const char *best = NULL;
     size_t best_size = SIMILAR_MIN - 1;
     const char *found = NULL;
     for (uint32_t i = 0; lockstep_setting(kind, i, &found, NULL, NULL) == LOCKSTEP_OK; i++) {
+        if (ls_flag_is_near(found, name)) {
+            return found;
+        }
         size_t size = 0;
         while (name[size] != '\0' && name[size] == found[size]) {
             size++;

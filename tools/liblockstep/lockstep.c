@@ -97,6 +97,14 @@ static int fail_with(lockstep *handle, ls_status status, const char *sentence)
     return status;
 }
 
+/* A state that never came does not hide why the handle has ended. */
+static void note_no_state(lockstep *handle)
+{
+    if (!handle->self.events.is_over || handle->error.bytes[0] == '\0') {
+        ls_text_set(&handle->error, "there is no state yet");
+    }
+}
+
 static int result_of(lockstep *handle, ls_status status, const ls_text *why)
 {
     return status == LS_OK ? LOCKSTEP_OK : fail(handle, status, why);
@@ -676,9 +684,10 @@ int lockstep_get_view(lockstep *handle, lockstep_view *view)
                            : sim_view(handle, &now);
     if (status == LS_OK) {
         fill(view, view->size, &now, sizeof now);
+    } else if (status == LS_NOT_FOUND) {
+        note_no_state(handle);
     } else {
-        fail_with(handle, status,
-                  status == LS_NOT_FOUND ? "there is no state yet" : "this engine hides its state");
+        fail_with(handle, status, "this engine hides its state");
     }
     leave(handle);
     return status;
@@ -717,9 +726,10 @@ int lockstep_find_field(lockstep *handle, const char *path, uint32_t number, loc
                                   .count = found->count,
                                   .offset = found->offset,
                                   .stride = found->count > 1 ? found->stride : 0};
+    } else if (instance) {
+        fail_with(handle, LS_NOT_FOUND, "there is no such field");
     } else {
-        fail_with(handle, LS_NOT_FOUND,
-                  instance ? "there is no such field" : "there is no state yet");
+        note_no_state(handle);
     }
     leave(handle);
     return found ? LOCKSTEP_OK : LOCKSTEP_NOT_FOUND;
@@ -736,7 +746,7 @@ uint64_t lockstep_hash(lockstep *handle)
                     : instance ? ls_sim_instance_hash(instance)
                                : 0;
     if (!is_host && !instance) {
-        fail_with(handle, LS_NOT_FOUND, "there is no state yet");
+        note_no_state(handle);
     }
     leave(handle);
     return hash;

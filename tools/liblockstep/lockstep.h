@@ -232,7 +232,8 @@ LOCKSTEP_API int lockstep_end(lockstep *handle, int saves);
 /* Ends what has not ended, and forgets the handle. NULL is allowed; a step of its own may not. */
 LOCKSTEP_API int lockstep_close(lockstep *handle);
 
-/* Why the newest call that failed on this handle did, until another one fails; "": none has. */
+/* Why the newest call that failed on this handle did, until another one fails; "": none has. That
+ * there is no state does not replace why the handle is over. */
 LOCKSTEP_API const char *lockstep_error(const lockstep *handle);
 
 /* ---- what happens ---- */
