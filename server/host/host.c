@@ -161,7 +161,7 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     forward_events(host);
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
-    if (next_ns == UINT64_MAX &&
+    if (next_ns == UINT64_MAX && ls_match_table_is_over(host->table) &&
         (!host->config.may_end || host->config.may_end(host->config.table.user))) {
         ls_event_loop_stop(host->loop);
         return;

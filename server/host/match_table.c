@@ -621,6 +621,17 @@ uint64_t ls_match_table_next_ns(ls_match_table *table)
     return next_ns;
 }
 
+bool ls_match_table_is_over(const ls_match_table *table)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        const ls_match *match = table->rows[i].match;
+        if (match && ls_match_state_of(match) < LS_MATCH_ENDING) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ls_match_table_is_eager(ls_match_table *table)
 {
     refresh_all(table);

@@ -135,6 +135,9 @@ uint64_t ls_match_table_next_ns(ls_match_table *table);
  * input. Otherwise it is enough to take them before each ls_match_table_advance. */
 bool ls_match_table_is_eager(ls_match_table *table);
 
+/* No match has a tick to close any more: one without players has nothing to do, and is not over. */
+bool ls_match_table_is_over(const ls_match_table *table);
+
 /* The numbers of all matches are below it. */
 uint32_t ls_match_table_count(const ls_match_table *table);
 
