@@ -120,6 +120,16 @@ static void share(ls_broadcast_http *http, const ls_broadcast_path *path,
     *place = (shared_reply){path->match_id, path->segment, response};
 }
 
+static void forget_shared(ls_broadcast_http *http)
+{
+    for (uint32_t i = 0; i < SHARED; i++) {
+        if (http->shared[i].response) {
+            MHD_destroy_response(http->shared[i].response);
+        }
+        http->shared[i].response = NULL;
+    }
+}
+
 /* Takes the bytes. */
 static struct MHD_Response *respond_with(ls_broadcast_http *http, uint8_t *bytes, size_t size)
 {
@@ -146,6 +156,9 @@ static enum MHD_Result answer_segment(ls_broadcast_http *http, struct MHD_Connec
     struct MHD_Response *response = find_shared(http, path);
     if (response) {
         return MHD_queue_response(connection, MHD_HTTP_OK, response);
+    }
+    if (http->reply_bytes > REPLY_BYTES_MAX) {
+        forget_shared(http); /* those that nobody is being sent go at once */
     }
     if (http->reply_bytes > REPLY_BYTES_MAX) {
         return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -224,11 +237,7 @@ void ls_broadcast_http_destroy(ls_broadcast_http *http)
         return;
     }
     ls_loop_source_remove(http->upkeep);
-    for (uint32_t i = 0; i < SHARED; i++) {
-        if (http->shared[i].response) {
-            MHD_destroy_response(http->shared[i].response);
-        }
-    }
+    forget_shared(http);
     ls_broadcasts_destroy(http->broadcasts);
     ls_release(ls_allocator_heap(), http);
 }
