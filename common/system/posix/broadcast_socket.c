@@ -11,6 +11,15 @@
 
 #define CONTROL_BYTES 256u
 
+/* Linux and macOS say which of this machine's addresses a datagram came to, and send from there.
+ * BSDs do it in other ways: there every datagram counts as a broadcast, as on Windows, and the
+ * system chooses where an answer comes from. (NetBSD has IP_PKTINFO without that address.) */
+#if defined(IP_PKTINFO) && !defined(ipi_spec_dst)
+#define KNOWS_ARRIVAL 1
+#else
+#define KNOWS_ARRIVAL 0
+#endif
+
 static struct sockaddr_in place(uint32_t address, uint16_t port)
 {
     struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -18,19 +27,10 @@ static struct sockaddr_in place(uint32_t address, uint16_t port)
     return made;
 }
 
-ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
+#if KNOWS_ARRIVAL
+static bool ask_for_arrival(int descriptor)
 {
-    const ls_endpoint any = ls_endpoint_from_ipv4(INADDR_ANY, port);
-    int made = ls_socket_open(&any, SOCK_DGRAM);
-    if (made >= 0 && ls_socket_set(made, SOL_SOCKET, SO_REUSEADDR, 1) &&
-        ls_socket_set(made, SOL_SOCKET, SO_BROADCAST, 1) &&
-        ls_socket_set(made, IPPROTO_IP, IP_PKTINFO, 1) && ls_socket_bind(made, &any)) {
-        *descriptor = made;
-        return LS_OK;
-    }
-    ls_status status = ls_fail(LS_IO, why, "UDP port %u: %s", port, strerror(errno));
-    ls_socket_close(made);
-    return status;
+    return ls_socket_set(descriptor, IPPROTO_IP, IP_PKTINFO, 1);
 }
 
 static void read_arrival(struct msghdr *message, ls_broadcast_datagram *datagram)
@@ -43,6 +43,34 @@ static void read_arrival(struct msghdr *message, ls_broadcast_datagram *datagram
             datagram->is_broadcast = info.ipi_addr.s_addr != info.ipi_spec_dst.s_addr;
         }
     }
+}
+#else
+static bool ask_for_arrival(int descriptor)
+{
+    (void)descriptor;
+    return true;
+}
+
+static void read_arrival(struct msghdr *message, ls_broadcast_datagram *datagram)
+{
+    (void)message;
+    datagram->is_broadcast = true;
+}
+#endif
+
+ls_status ls_broadcast_socket_open(uint16_t port, int *descriptor, ls_text *why)
+{
+    const ls_endpoint any = ls_endpoint_from_ipv4(INADDR_ANY, port);
+    int made = ls_socket_open(&any, SOCK_DGRAM);
+    if (made >= 0 && ls_socket_set(made, SOL_SOCKET, SO_REUSEADDR, 1) &&
+        ls_socket_set(made, SOL_SOCKET, SO_BROADCAST, 1) && ask_for_arrival(made) &&
+        ls_socket_bind(made, &any)) {
+        *descriptor = made;
+        return LS_OK;
+    }
+    ls_status status = ls_fail(LS_IO, why, "UDP port %u: %s", port, strerror(errno));
+    ls_socket_close(made);
+    return status;
 }
 
 bool ls_broadcast_socket_receive(int descriptor, ls_broadcast_datagram *datagram)
@@ -74,6 +102,15 @@ bool ls_broadcast_socket_receive(int descriptor, ls_broadcast_datagram *datagram
     return true;
 }
 
+static bool send_to(int descriptor, uint32_t address, uint16_t port, const uint8_t *bytes,
+                    size_t size)
+{
+    struct sockaddr_in to = place(address, port);
+    return sendto(descriptor, bytes, size, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof to) ==
+           (ssize_t)size;
+}
+
+#if KNOWS_ARRIVAL
 void ls_broadcast_socket_answer(int descriptor, const ls_broadcast_datagram *datagram,
                                 const uint8_t *bytes, size_t size)
 {
@@ -97,14 +134,13 @@ void ls_broadcast_socket_answer(int descriptor, const ls_broadcast_datagram *dat
     memcpy(CMSG_DATA(header), &info, sizeof info);
     (void)!sendmsg(descriptor, &message, MSG_NOSIGNAL);
 }
-
-static bool send_to(int descriptor, uint32_t address, uint16_t port, const uint8_t *bytes,
-                    size_t size)
+#else
+void ls_broadcast_socket_answer(int descriptor, const ls_broadcast_datagram *datagram,
+                                const uint8_t *bytes, size_t size)
 {
-    struct sockaddr_in to = place(address, port);
-    return sendto(descriptor, bytes, size, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof to) ==
-           (ssize_t)size;
+    (void)send_to(descriptor, ls_endpoint_ipv4(&datagram->from), datagram->from.port, bytes, size);
 }
+#endif
 
 /* The loopback has no broadcast address in this list, but the last of its network is one. */
 static uint32_t broadcast_of(const struct ifaddrs *interface)
