@@ -443,10 +443,11 @@ uint32_t ls_canvas_glyph_code(uint32_t glyph)
 
 #define NO_GLYPH UINT32_MAX
 
-static uint32_t glyph_of(uint32_t code)
+static uint32_t glyph_of(const ls_letter *letter)
 {
+    uint32_t code = letter->code;
     uint32_t before = 0;
-    for (uint32_t i = 0; i < GLYPH_RANGES; i++) {
+    for (uint32_t i = 0; letter->is_alone && i < GLYPH_RANGES; i++) {
         if (code >= glyph_ranges[i].first && code - glyph_ranges[i].first < glyph_ranges[i].count) {
             return before + code - glyph_ranges[i].first;
         }
@@ -463,14 +464,8 @@ typedef struct piece {
     ls_canvas_font cell; /* as wide as its picture */
 } piece;
 
-static bool has_glyph(const ls_letter *letter)
+static piece glyph_piece(const ls_canvas_font *font, const ls_letter *letter, uint32_t glyph)
 {
-    return letter->is_alone && glyph_of(letter->code) != NO_GLYPH;
-}
-
-static piece glyph_piece(const ls_canvas_font *font, const ls_letter *letter)
-{
-    uint32_t glyph = glyph_of(has_glyph(letter) ? letter->code : '?');
     piece next = {letter->bytes, letter->columns, 0, *font};
     next.cell.coverage += (size_t)glyph * font->width * font->height;
     next.key = (uintptr_t)next.cell.coverage;
@@ -486,7 +481,7 @@ static size_t written_bytes(const char *text, const ls_letter *first, uint32_t *
     uint32_t passed = *columns;
     for (ls_letter next = ls_letter_first(text + at);
          next.bytes > 0 && at + next.bytes <= LS_CANVAS_WRITTEN_BYTES_MAX &&
-         (next.code == ' ' || (next.columns == first->columns && !has_glyph(&next)));
+         (next.code == ' ' || (next.columns == first->columns && glyph_of(&next) == NO_GLYPH));
          next = ls_letter_first(text + at)) {
         at += next.bytes;
         passed += next.columns;
@@ -515,8 +510,9 @@ static bool is_written(const ls_canvas_font *font, const char *text, piece *next
 static piece next_piece(const ls_canvas_font *font, const char *text)
 {
     ls_letter first = ls_letter_first(text);
-    piece next = glyph_piece(font, &first);
-    if (has_glyph(&first) || !font->writer) {
+    uint32_t glyph = glyph_of(&first);
+    piece next = glyph_piece(font, &first, glyph != NO_GLYPH ? glyph : '?' - 0x20u);
+    if (glyph != NO_GLYPH || !font->writer) {
         return next;
     }
     piece many = next;
