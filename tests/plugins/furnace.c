@@ -128,13 +128,14 @@ static void watch(const ls_step *step)
     }
 }
 
-#ifdef FURNACE_READS_WHAT_IS_NOT_SET
+#ifdef FURNACE_READS_BYTE
 static __attribute__((noinline)) double read_what_is_not_set(void)
 {
     uint8_t bytes[64];
     uint8_t *volatile block = malloc(64);
     __asm__ __volatile__("" : "=m"(bytes)); /* for the compiler they are set */
-    double value = block ? block[40] + bytes[40] : 0;
+    double value = block ? block[FURNACE_READS_BYTE] : 0;
+    value += FURNACE_READS_BYTE < 64 ? bytes[FURNACE_READS_BYTE % 64] : 0;
     free(block);
     return value;
 }
@@ -151,7 +152,7 @@ static void spoil(const ls_step *step)
 #ifdef FURNACE_SHIFTS_TOO_FAR
     shift_too_far();
 #endif
-#ifdef FURNACE_READS_WHAT_IS_NOT_SET
+#ifdef FURNACE_READS_BYTE
     state->quiet += read_what_is_not_set();
 #endif
 #ifdef FURNACE_COUNTS_WORKERS

@@ -396,12 +396,12 @@ static void expect_suspect(const char *plugin, const char *change, const char *c
 }
 
 /* Where memcheck is not installed the report says what it would tell. */
-Test(explain_code, of_memory_that_is_not_set_memcheck_says_where_it_was_made)
+static void expect_memory(const char *plugin, const char *words)
 {
     static const char *const places[] = {"/usr/bin/valgrind", "/usr/local/bin/valgrind"};
     bool is_there = access(places[0], X_OK) == 0 || access(places[1], X_OK) == 0;
     save_builds(FUSED);
-    EXPLAINED_JSON("--sim", LS_TEST_PLUGIN_DIR "/furnace_unset.so");
+    EXPLAINED_JSON("--sim", plugin);
     const char *memory = explained_text(explained.json, "memory");
     const char *text = explained_text(explained.json, "under_changes_text");
     cr_expect_null(strstr(text, "-fsanitize"), "no sanitizer of these sees it: %s", text);
@@ -409,9 +409,19 @@ Test(explain_code, of_memory_that_is_not_set_memcheck_says_where_it_was_made)
         cr_expect_not_null(strstr(memory, "where valgrind is installed"), "%s", memory);
         cr_skip_test("valgrind is not installed");
     }
-    cr_expect_not_null(strstr(memory, "reaches the state"), "%s", memory);
-    cr_expect_not_null(strstr(memory, "allocation in read_what_is_not_set (furnace.c:"), "%s",
-                       memory);
+    cr_expect_not_null(strstr(memory, words), "%s", memory);
+    cr_expect_not_null(strstr(memory, " in read_what_is_not_set (furnace.c:"), "%s", memory);
+}
+
+Test(explain_code, of_memory_that_is_not_set_memcheck_says_where_it_was_made)
+{
+    expect_memory(LS_TEST_PLUGIN_DIR "/furnace_unset.so", "reaches the state; it is from a ");
+}
+
+Test(explain_code, of_memory_behind_a_block_memcheck_says_what_reads_it)
+{
+    expect_memory(LS_TEST_PLUGIN_DIR "/furnace_past_end.so",
+                  ") reads 0 bytes after a block of size 64 alloc'd in ");
 }
 
 Test(explain_code, a_result_that_changes_with_noise_or_workers_is_told)

@@ -83,18 +83,26 @@ static const char *place_in(const char *line)
     return colon ? colon + 2 : NULL;
 }
 
-/* The library of allocation, and what looked. */
+/* The libraries of allocation, and what looked. */
 static bool is_of_tools(const char *place)
 {
-    return strstr(place, "vg_replace_malloc") || strstr(place, "vgpreload") ||
-           strncmp(place, "explain_memory_look", 19) == 0 ||
-           strncmp(place, "run_pass (memory_check", 22) == 0 || strstr(place, "/lockstep-desync)");
+    static const char *const others[] = {
+        "vg_replace_malloc", "vgpreload", "/lockstep-desync)", "(new_allocator.h:", "(allocator.h:",
+        "(alloc_traits.h:",  "(stl_",     "(alloc.rs:",        "(raw_vec"};
+    bool is_one = strncmp(place, "explain_memory_look", 19) == 0 ||
+                  strncmp(place, "run_pass (memory_check", 22) == 0;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        is_one = is_one || strstr(place, others[i]);
+    }
+    return is_one;
 }
 
 typedef struct memory_words {
     char used[PLACES_MAX];   /* where the value was used; empty: by us alone */
-    char origin[PLACES_MAX]; /* "a stack allocation" */
+    char origin[PLACES_MAX]; /* "a stack allocation", or "0 bytes after a block of size 40 alloc'd"
+                              */
     char made[PLACES_MAX];   /* where */
+    bool is_outside;         /* it lies in no block */
 } memory_words;
 
 static void copy(const char *text, char out[PLACES_MAX])
@@ -102,18 +110,27 @@ static void copy(const char *text, char out[PLACES_MAX])
     snprintf(out, PLACES_MAX, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Of the first value that was never set. */
-static bool read_words(FILE *file, memory_words *out)
+/* Behind the words from which on the line says where the value is from; NULL: it does not. */
+static const char *origin_in(const char *line, bool is_outside)
 {
     static const char created[] = "Uninitialised value was created by ";
+    const char *found = strstr(line, created);
+    const char *outside = is_outside && strstr(line, " Address 0x") ? strstr(line, " is ") : NULL;
+    return found ? found + sizeof created - 1 : outside ? outside + strlen(" is ") : NULL;
+}
+
+/* Of the first value that was never set, or lies in no block. */
+static bool read_words(FILE *file, memory_words *out)
+{
     char line[LINE_BYTES_MAX];
     bool has_begun = false;
     while (out->made[0] == '\0' && fgets(line, sizeof line, file)) {
-        const char *origin = strstr(line, created);
+        out->is_outside = out->is_outside || strstr(line, "Invalid read of size");
+        const char *origin = origin_in(line, out->is_outside);
         const char *place = place_in(line);
-        has_begun = has_begun || strstr(line, "uninitialised value");
+        has_begun = has_begun || out->is_outside || strstr(line, "uninitialised value");
         if (origin) {
-            copy(origin + sizeof created - 1, out->origin);
+            copy(origin, out->origin);
         } else if (place && out->origin[0] != '\0' && !is_of_tools(place)) {
             copy(place, out->made);
         } else if (place && has_begun && out->used[0] == '\0') {
@@ -124,25 +141,39 @@ static bool read_words(FILE *file, memory_words *out)
     return out->made[0] != '\0';
 }
 
-void explain_memory_check(const explain_runs *runs, ls_text *out)
+/* One build, in a helper under memcheck; false: it could not be run. */
+static bool check_build(const explain_runs *runs, const char *build, memory_words *found,
+                        ls_text *why)
 {
     static const char *const words[] = {"valgrind", "-q", "--tool=memcheck", "--track-origins=yes",
                                         NULL};
-    const explain_variation run = {.name = runs->builds->name};
-    memory_words found = {{0}, {0}, {0}};
+    const explain_variation run = {.name = build};
     uint8_t byte = 0;
     size_t size = 0;
-    ls_text why = {{0}};
     FILE *file = tmpfile();
     const explain_wrapper wrapper = {words, file ? fileno(file) : 0};
     bool is_run =
-        file &&
-        explain_variation_run(runs, &run, MEMORY_ARGUMENT, &wrapper, &byte, 1, &size, &why) &&
-        size == 1;
+        file && explain_variation_run(runs, &run, MEMORY_ARGUMENT, &wrapper, &byte, 1, &size, why);
     if (file) {
         rewind(file);
+        (void)read_words(file, found);
+        fclose(file);
     }
-    if (file && read_words(file, &found)) {
+    return is_run && size == 1;
+}
+
+void explain_memory_check(const explain_runs *runs, ls_text *out)
+{
+    const char *const builds[] = {runs->builds->name, runs->builds->other};
+    memory_words found = {.is_outside = false};
+    bool is_run = true;
+    ls_text why = {{0}};
+    for (size_t i = 0; i < 2 && builds[i] && is_run && found.made[0] == '\0'; i++) {
+        is_run = check_build(runs, builds[i], &found, &why);
+    }
+    if (found.made[0] != '\0' && found.is_outside) {
+        ls_text_set(out, "memcheck: %s reads %s in %s", found.used, found.origin, found.made);
+    } else if (found.made[0] != '\0') {
         ls_text_set(out,
                     "memcheck: a value that was never set reaches the state%s%s; it is from %s "
                     "in %s",
@@ -154,8 +185,5 @@ void explain_memory_check(const explain_runs *runs, ls_text *out)
                     why.bytes[0] ? why.bytes : "it ended early");
     } else {
         ls_text_set(out, "memcheck finds nothing unset that reaches the state in this tick");
-    }
-    if (file) {
-        fclose(file);
     }
 }
