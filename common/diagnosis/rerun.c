@@ -5,7 +5,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/diagnosis/step_noise.h"
 
 #include <string.h>
 
@@ -59,6 +58,7 @@ struct ls_rerun {
     uint32_t current; /* instance that steps */
     ls_pass_trace passes;
     ls_rerun_figures figures;
+    void (*on_noise)(const ls_step_noise *noise); /* NULL: the process is not its own */
     ls_step_noise noise;
     ls_step_noise last_noise; /* of the last step of `fresh`, at its start */
     uint32_t unstable_pass;
@@ -181,7 +181,26 @@ void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise)
     rerun->other_noise = noise;
 }
 
+void ls_rerun_own_process(ls_rerun *rerun, void (*on_noise)(const ls_step_noise *noise))
+{
+    rerun->on_noise = on_noise;
+}
+
 /* ---- runs ---- */
+
+ls_step_noise ls_rerun_first_noise(const ls_replay_stretch *stretch, uint32_t pass_count,
+                                   uint32_t noise)
+{
+    return (ls_step_noise){.seed = ls_hash_pair(stretch->last, 0) + noise,
+                           .passes = (uint64_t)stretch->first * pass_count};
+}
+
+static void announce(const ls_rerun *rerun, const ls_step_noise *noise)
+{
+    if (rerun->on_noise) {
+        rerun->on_noise(noise);
+    }
+}
 
 /* Of a large state the second one is made once a run needs it. */
 static bool has_second(ls_rerun *rerun)
@@ -201,11 +220,11 @@ static void begin_run(ls_rerun *rerun, run_kind run)
     }
     rerun->current = plans[run].instance;
     const ls_sim_instance *instance = rerun->instances[rerun->current];
-    rerun->noise = (ls_step_noise){
-        .seed = ls_hash_pair(rerun->figures.tick, 0) + rerun->other_noise,
-        .passes = (uint64_t)rerun->figures.first * ls_sim_instance_simulation(instance)->pass_count,
-        .kind = plans[run].stack,
-    };
+    rerun->noise = ls_rerun_first_noise(
+        &rerun->stretch, ls_sim_instance_simulation(instance)->pass_count, rerun->other_noise);
+    rerun->noise.kind = plans[run].stack;
+    rerun->noise.is_deep = rerun->on_noise != NULL;
+    announce(rerun, &rerun->noise);
     if (ls_replay_stretch_load(&rerun->stretch, rerun->instances[rerun->current]) != LS_OK) {
         rerun->run = RUN_DONE;
     }
@@ -254,6 +273,7 @@ void ls_rerun_run_alone(ls_rerun *rerun, ls_noise_kind noise)
     rerun->is_single = true;
     rerun->is_state_left = true;
     rerun->noise.kind = noise;
+    announce(rerun, &rerun->noise);
 }
 
 void ls_rerun_leave_state(ls_rerun *rerun)
@@ -325,6 +345,7 @@ static void repeat_last_step(ls_rerun *rerun, ls_noise_kind kind)
     }
     ls_step_noise_fill_scratch(&noise, instance);
     noise.kind = kind;
+    announce(rerun, &noise);
     ls_pass_trace_step(instance, &inputs, &noise, NULL, &other);
     note_difference(rerun, &other);
 }

@@ -9,6 +9,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/pass_trace.h"
 #include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/common/diagnosis/step_noise.h"
 
 LS_C_BEGIN
 
@@ -75,6 +76,15 @@ void ls_rerun_destroy(ls_rerun *rerun);
 /* Right behind create: how many workers its steps may use, at most the simulation's own maximum,
  * and which noise is in memory that is not set. As it is: 1 and 0. */
 void ls_rerun_vary(ls_rerun *rerun, uint32_t workers, uint32_t noise);
+
+/* Right behind create, in a process that does nothing else: noise lies further down on the stack as
+ * well, and on_noise is told of that of each run and step before it begins, for memory that is not
+ * the rerun's own. */
+void ls_rerun_own_process(ls_rerun *rerun, void (*on_noise)(const ls_step_noise *noise));
+
+/* The noise that the first run of a stretch begins with, of passes that are so many in a step. */
+ls_step_noise ls_rerun_first_noise(const ls_replay_stretch *stretch, uint32_t pass_count,
+                                   uint32_t noise);
 
 /* Begins: fresh, again (twice at most, or once and once repeated), reloaded. All of the stretch is
  * borrowed to the end. */

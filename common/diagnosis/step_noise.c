@@ -5,9 +5,11 @@
 enum {
     GAP_BYTES = 128,   /* of the frame of fill_stack, which it uses itself and leaves alone */
     PLACE_BYTES = 640, /* further down */
+    PAGE_BYTES = 4096,
 };
 
 #define SCRATCH_STREAM UINT64_C(0x73637261746368)
+#define BLOCK_STREAM UINT64_C(0x626c6f636b)
 #define REGISTER_STREAM UINT64_C(0x7265676973746572)
 
 /* For the compiler a use of the bytes and of all memory; it is no instruction. */
@@ -39,6 +41,16 @@ static void fill(const ls_step_noise *noise, uint64_t stream, uint8_t *bytes, si
     if (at < size) {
         uint64_t word = random_word(first + at) ^ turned;
         memcpy(bytes + at, &word, size - at);
+    }
+}
+
+/* Random bytes for all of it would take longer than most steps: they repeat. */
+static void fill_by_pages(const ls_step_noise *noise, uint64_t stream, uint8_t *bytes, size_t size)
+{
+    size_t first = LS_MIN(size, (size_t)PAGE_BYTES);
+    fill(noise, stream, bytes, first);
+    for (size_t at = first; at < size; at += PAGE_BYTES) {
+        memcpy(bytes + at, bytes, LS_MIN(size - at, (size_t)PAGE_BYTES));
     }
 }
 
@@ -86,6 +98,13 @@ __attribute__((noinline)) static void fill_stack(const ls_step_noise *noise)
     TOUCH(bytes);
 }
 
+__attribute__((noinline)) static void fill_deep_stack(const ls_step_noise *noise)
+{
+    uint8_t bytes[LS_NOISE_DEEP_BYTES];
+    fill_by_pages(noise, noise->passes, bytes, sizeof bytes);
+    TOUCH(bytes);
+}
+
 __attribute__((noinline)) static void run_deeper(uint64_t word, const ls_step *step,
                                                  const ls_pass *pass)
 {
@@ -108,7 +127,7 @@ __attribute__((noinline)) static void run_elsewhere(uint64_t word, const ls_step
 void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass)
 {
     uint64_t word = 0;
-    fill_stack(noise);
+    (noise->is_deep ? fill_deep_stack : fill_stack)(noise);
     fill(noise, REGISTER_STREAM + noise->passes, (uint8_t *)&word, sizeof word);
     noise->passes++;
     /* With no noise it does not matter which of its bytes are found where. */
@@ -127,11 +146,16 @@ void ls_step_noise_step(ls_step_noise *noise, ls_sim_instance *instance,
     ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_pass, noise});
 }
 
-/* ---- scratch ---- */
+/* ---- scratch and blocks ---- */
 
 void ls_step_noise_fill_scratch(const ls_step_noise *noise, ls_sim_instance *instance)
 {
     size_t size = 0;
     uint8_t *scratch = ls_sim_instance_scratch(instance, &size);
     fill(noise, SCRATCH_STREAM + noise->passes, scratch, size);
+}
+
+void ls_step_noise_fill_block(const ls_step_noise *noise, uint8_t *bytes, size_t size)
+{
+    fill_by_pages(noise, BLOCK_STREAM + size, bytes, size);
 }

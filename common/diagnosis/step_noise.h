@@ -20,10 +20,12 @@ typedef struct ls_step_noise {
     uint64_t seed;
     ls_noise_kind kind;
     uint64_t passes; /* of the match that have run: noise goes by it */
+    bool is_deep;    /* as far down as only a program's own thread has a stack */
 } ls_step_noise;
 
-/* How far below a pass's first frame there is noise. */
+/* How far below a pass's first frame there is noise; and of deep one. */
 #define LS_NOISE_STACK_BYTES (64u << 10)
+#define LS_NOISE_DEEP_BYTES (512u << 10)
 
 /* Calls pass->run(step), once, with this noise in the registers that hold none of its arguments: a
  * variable that is not set may be in any. Without noise but on x86-64. */
@@ -39,6 +41,10 @@ void ls_step_noise_step(ls_step_noise *noise, ls_sim_instance *instance,
 /* Fills the scratch memory for the step that comes. Not for each pass: a pass may read there what
  * another pass of the same step has written. */
 void ls_step_noise_fill_scratch(const ls_step_noise *noise, ls_sim_instance *instance);
+
+/* Fills a block from the heap: by its size, whenever it is taken, so that a step that is run once
+ * more finds the same. */
+void ls_step_noise_fill_block(const ls_step_noise *noise, uint8_t *bytes, size_t size);
 
 LS_C_END
 

@@ -16,10 +16,6 @@
  * given back; all of it in a child process that is started so (has_plain_heap). */
 void ls_heap_fill(int byte);
 
-/* From now on the heap keeps what it was given back, and has of its own all blocks up to so many
- * bytes. */
-void ls_heap_keep(int bytes);
-
 /* From now on blocks of so many bytes or more come from the system and go back to it: what is not
  * written takes no memory, and costs pages at its first use each time. */
 void ls_heap_return(int bytes);

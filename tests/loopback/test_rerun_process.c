@@ -34,6 +34,11 @@ enum {
     COIN = 11,
     TOGGLE = 13,
     BLINK = 14,
+    GROWN = 15,
+    ALIGNED = 16,
+    TWINS = 17,
+    PAST_END = 18,
+    DEEP = 19,
     LARGE_MIB = 17,       /* of state, which helpers treat as a large one */
     TIME_MAX_MS = 600000, /* for surroundings as well, with sanitizers and on a busy machine */
 };
@@ -108,8 +113,8 @@ static void open_match(fixture *here, ls_sim_config sim)
     play(here);
 }
 
-/* The trap springs in helpers alone: in the last tick where chance is tossed or the state is large,
- * since of that no other tick is repeated. */
+/* The trap springs in helpers alone: in the last tick where chance is tossed, memory is not set or
+ * the state is large, since no other tick is repeated by itself. */
 static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast_mib,
                                  uint32_t time_max_ms)
 {
@@ -121,7 +126,7 @@ static fixture open_fixture_with(const char *name, int64_t trap, int64_t ballast
     ls_sim_config sim = ls_sim_config_default(simulation);
     if (trap != 0) {
         sim.params[0] = trap;
-        sim.params[1] = trap == COIN || ballast_mib > 0 ? TICKS - 1 : AGREED + 5;
+        sim.params[1] = trap == COIN || trap >= GROWN || ballast_mib > 0 ? TICKS - 1 : AGREED + 5;
     }
     if (ballast_mib != 0) {
         sim.params[2] = ballast_mib;
@@ -360,6 +365,36 @@ Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
     cr_expect(figures->known & LS_RERUN_REPEATED);
     cr_expect_eq(figures->fresh, figures->apart);
     close_fixture(&here);
+}
+#endif
+
+static void expect_unset(int64_t trap)
+{
+    fixture here = open_fixture(TRAP, trap, TIME_MAX_MS);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    const ls_rerun_figures *figures = &outcome->figures;
+    cr_expect_neq(figures->fresh, figures->again, "trap %d", (int)trap);
+    cr_expect(figures->known & LS_RERUN_REPEATED, "trap %d", (int)trap);
+    cr_expect_eq(figures->fresh, figures->apart, "trap %d", (int)trap);
+    cr_expect_eq(outcome->unstable_pass, 1, "trap %d", (int)trap);
+    close_fixture(&here);
+}
+
+#if !LS_HAS_ADDRESS_SANITIZER
+Test(rerun_process, bytes_far_down_on_the_stack_differ_from_run_to_run)
+{
+    expect_unset(DEEP);
+}
+#endif
+
+#if defined(__GLIBC__) && !LS_IS_SANITIZED
+/* The C library fills nothing of what realloc adds to a block in its place. */
+Test(rerun_process, bytes_of_any_block_that_were_not_set_differ_from_run_to_run)
+{
+    expect_unset(GROWN);
+    expect_unset(ALIGNED);
+    expect_unset(TWINS);
+    expect_unset(PAST_END);
 }
 #endif
 

@@ -27,12 +27,19 @@ enum {
     TRAP_CRASH_IF_SET, /* in the tick, where the environment has LS_TEST_TRAP */
     TRAP_TOGGLE,       /* is no trap: the state depends on a static that every other call turns */
     TRAP_BLINK,        /* likewise: for one tick on whether the process has loaded the plug-in */
+    TRAP_GROWN,        /* likewise: on what realloc added to a block */
+    TRAP_ALIGNED,      /* likewise: on bytes that were not set of a block at a page */
+    TRAP_TWINS,        /* likewise: on whether two such bytes are equal */
+    TRAP_PAST_END,     /* likewise: on what lies behind a block */
+    TRAP_DEEP,         /* likewise: on bytes that were not set far down on the stack */
 };
 
 #define BLOCKS 12
+#define WORDS 512
+#define DEEP_WORDS 50000
 
 static const ls_param params[] = {
-    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_BLINK),
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_DEEP),
     LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
     LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
                         0, 64)};
@@ -95,6 +102,29 @@ static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
 __attribute__((noinline)) static uint32_t number_in(volatile uint32_t *block)
 {
     return *block;
+}
+
+static uint32_t unset_number(int64_t trap)
+{
+    uint32_t deep[DEEP_WORDS];
+    uint32_t *block = malloc(WORDS * sizeof *block);
+    uint32_t *grown = realloc(block, 2 * WORDS * sizeof *block);
+    uint32_t *aligned = aligned_alloc(4096, 2 * WORDS * sizeof *block);
+    uint32_t number = 0;
+    if (trap == TRAP_GROWN) {
+        number = number_in(&grown[WORDS + 1]);
+    } else if (trap == TRAP_ALIGNED) {
+        number = number_in(&aligned[WORDS]);
+    } else if (trap == TRAP_TWINS) {
+        number = number_in(&aligned[0]) == number_in(&aligned[1]);
+    } else if (trap == TRAP_PAST_END) {
+        number = number_in(&aligned[2 * WORDS]);
+    } else {
+        number = number_in(&deep[0]);
+    }
+    free(aligned);
+    free(grown);
+    return number;
 }
 
 static uint32_t order_of_blocks(void)
@@ -164,6 +194,9 @@ static void spring(const ls_step *step)
         uint32_t *block = malloc(3 * sizeof *block);
         ((minimal_state *)step->state)->ships[1].fuel = block ? number_in(block) : 0;
         free(block);
+    }
+    if (trap >= TRAP_GROWN) {
+        ((minimal_state *)step->state)->ships[1].fuel = unset_number(trap);
     }
     if (trap == TRAP_ORDER || trap == TRAP_TIME) {
         ((minimal_state *)step->state)->ships[1].fuel =

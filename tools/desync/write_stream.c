@@ -1,7 +1,6 @@
 #include "lockstep/tools/desync/write_stream.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/maths/stable_sort.h"
@@ -50,16 +49,6 @@ static void read_code(const explain_write_trace *trace, const explain_write_stre
     explain_code_places_close(places);
 }
 
-/* The noise of the first run of a re-run, so that this one gets the same result. */
-static ls_step_noise noise_of(const ls_rerun_order *order, const ls_simulation *simulation)
-{
-    return (ls_step_noise){
-        .seed = ls_hash_pair(order->stretch.last, 0) + order->match.noise,
-        .kind = LS_NOISE_RANDOM,
-        .passes = (uint64_t)order->stretch.first * simulation->pass_count,
-    };
-}
-
 static ls_status trace(const ls_rerun_order *order, explain_write_stream *stream, stream_head *head)
 {
     ls_text why = {{0}};
@@ -69,7 +58,10 @@ static ls_status trace(const ls_rerun_order *order, explain_write_stream *stream
     if (status != LS_OK || loaded.simulation->hash || !stream->list) {
         return status == LS_OK ? LS_UNSUPPORTED : status;
     }
-    ls_step_noise noise = noise_of(order, loaded.simulation);
+    ls_rerun_helper_fill_blocks();
+    ls_step_noise noise = ls_rerun_first_noise(&order->stretch, loaded.simulation->pass_count,
+                                               order->match.noise); /* the same result */
+    noise.is_deep = true;
     stream->noise = &noise;
     const explain_write_request request = {.stream = stream,
                                            .wants_watch = true,
@@ -89,7 +81,7 @@ static ls_status trace(const ls_rerun_order *order, explain_write_stream *stream
 int explain_stream_helper_run(char **argv)
 {
     explain_write_stream stream = {.list = calloc(EXPLAIN_STREAM_MAX, sizeof *stream.list)};
-    const ls_rerun_order *order = ls_rerun_helper_begin(); /* then all of a block is filled */
+    const ls_rerun_order *order = ls_rerun_helper_begin();
     static stream_head head;
     if (!order || sscanf(argv[1] + strlen(STREAM_ARGUMENT), "%" SCNu32 ":%" SCNu32, &stream.pass,
                          &stream.wanted) != 2) {

@@ -7,6 +7,7 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/float_mode.h"
+#include "lockstep/common/system/heap_calls.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/shared_memory.h"
@@ -26,12 +27,10 @@ enum {
     BLOCK_SIZES = 64, /* up to 1 KiB */
     BLOCKS_SCATTERED = 32 * BLOCK_SIZES,
     SCATTER_SEED = 12345,
-    FILLING = 0x5a, /* of heap memory that a plug-in gets, and is given back */
+    FILLING = 0x5a, /* of heap memory that is given back; what is given out has its opposite */
     OTHER_FILLING = 0xa5,
     SHARE_OF_LARGE = 4, /* of the time, for a large state */
     PACE_UNIT = 256,
-    LITTER_BLOCKS = 64,
-    LITTER_BLOCK_BYTES = 64 << 10,
     DEPTH_BYTES = 1 << 20, /* of the stack; of 8 MiB there is always so much */
     PROOF_MS_MAX = 2000,   /* a plug-in whose variables are set back may wait for ever */
 };
@@ -139,35 +138,25 @@ static void change_surroundings(uint32_t wanted)
 
 /* ---- the heap ---- */
 
-/* Other bytes while the noise of a run is another than that of the first. */
-static void fill_heap(const ls_rerun_figures *figures)
+static ls_step_noise block_noise; /* of what the plug-in gets now */
+
+static void fill_block(uint8_t *bytes, size_t size)
 {
-    static int filling;
-    bool is_repeated = (figures->known & LS_RERUN_AGAIN) && figures->again != figures->fresh;
-    bool is_other = (figures->known & LS_RERUN_FRESH) && !is_repeated;
-    int wanted = is_other ? OTHER_FILLING : FILLING;
-    if (filling != wanted && here.order.match.noise == 0) {
-        filling = wanted;
-        ls_heap_fill(filling);
-    }
+    ls_step_noise_fill_block(&block_noise, bytes, size);
 }
 
-/* Blocks that a plug-in gets are cut from memory that differs from byte to byte, and with other
- * noise from run to run. */
-static void litter_heap(uint32_t noise)
+/* Blocks that the C library takes for itself hold one byte, and the plug-in's noise. */
+static void fill_heap(const ls_step_noise *noise)
 {
-    static uint8_t *blocks[LITTER_BLOCKS];
-    ls_rng rng = ls_rng_make(noise, 1);
-    ls_heap_keep(2 * LITTER_BLOCK_BYTES);
-    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
-        blocks[i] = ls_allocate(ls_allocator_heap(), LITTER_BLOCK_BYTES);
-        for (size_t at = 0; blocks[i] && at < LITTER_BLOCK_BYTES; at++) {
-            blocks[i][at] = (uint8_t)ls_rng_next(&rng);
-        }
-    }
-    for (size_t i = 0; i < LITTER_BLOCKS; i++) {
-        ls_release(ls_allocator_heap(), blocks[i]);
-    }
+    static const int bytes[] = {
+        [LS_NOISE_RANDOM] = FILLING, [LS_NOISE_OPPOSITE] = OTHER_FILLING, [LS_NOISE_ZERO] = 0xff};
+    block_noise = *noise;
+    ls_heap_fill(bytes[noise->kind]);
+}
+
+void ls_rerun_helper_fill_blocks(void)
+{
+    ls_heap_calls_fill(fill_block);
 }
 
 /* ---- running ---- */
@@ -248,7 +237,6 @@ static void run(void *user)
     }
     while (!ls_rerun_advance(here.rerun, 1)) {
         uint64_t now_ns = spent_ns();
-        fill_heap(ls_rerun_figures_of(here.rerun));
         if (ls_rerun_figures_of(here.rerun)->known & LS_RERUN_FRESH) {
             ls_machine_give_way(true);
             keep_before();
@@ -274,6 +262,7 @@ static ls_status load(bool is_single, ls_text *failure)
         return status;
     }
     ls_rerun *made = NULL;
+    ls_rerun_helper_fill_blocks();
     if (!is_large()) {
         status =
             ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &made, failure);
@@ -284,6 +273,9 @@ static ls_status load(bool is_single, ls_text *failure)
     if (status == LS_OK && ls_rerun_state_bytes(made) != match->state_bytes) {
         return ls_fail(LS_PLUGIN, failure,
                        "the simulation's file has been replaced since it was loaded");
+    }
+    if (status == LS_OK) {
+        ls_rerun_own_process(made, fill_heap);
     }
     here.rerun = made;
     here.simulation = loaded.simulation;
@@ -366,7 +358,6 @@ static int run_apart(const void *user, int channel)
         ls_rerun_start(here.rerun, &here.order.stretch);
         while (!is_done) {
             is_done = ls_rerun_advance(here.rerun, 1);
-            fill_heap(figures);
             if (figures->known != told) {
                 const apart_result known = {*figures, *ls_rerun_repeats_of(here.rerun),
                                             *ls_rerun_passes(here.rerun)};
@@ -525,7 +516,6 @@ static void run_last_tick(void *user)
 
 static void run_with_noise(ls_noise_kind noise)
 {
-    ls_heap_fill(OTHER_FILLING);
     ls_rerun_start(here.rerun, &here.order.stretch);
     ls_rerun_run_alone(here.rerun, noise);
     while (!ls_rerun_advance(here.rerun, 1)) {
@@ -783,13 +773,11 @@ const ls_rerun_order *ls_rerun_helper_begin(void)
      * end where the match takes all of the processors. */
     ls_machine_give_way(!is_large());
     change_surroundings(here.order.match.surroundings);
-    if (here.order.match.noise != 0) {
-        litter_heap(here.order.match.noise);
-    }
     if (here.order.match.surroundings & LS_RERUN_WITH_OTHER_ADDRESSES) {
         move_addresses();
     }
-    fill_heap(&(ls_rerun_figures){0});
+    ls_step_noise noise = ls_rerun_first_noise(&here.order.stretch, 0, here.order.match.noise);
+    fill_heap(&noise);
     return &here.order;
 }
 

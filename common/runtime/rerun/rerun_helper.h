@@ -37,6 +37,10 @@ static inline uint64_t ls_rerun_spent_ns(uint64_t passed_ns, uint64_t worked_ns)
  * makes the surroundings that it asks for. NULL: it cannot be read. */
 const ls_rerun_order *ls_rerun_helper_begin(void);
 
+/* Right behind loading: where the plug-in has not set what it gets from the heap, it holds the
+ * noise that the first run of a re-run begins with. */
+void ls_rerun_helper_fill_blocks(void);
+
 /* Into the pipe to the parent. */
 bool ls_rerun_helper_write(const void *bytes, size_t size);
 

@@ -2,7 +2,6 @@
 #include "lockstep/common/system/memory.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +23,6 @@ void ls_heap_fill(int byte)
     (void)mallopt(M_PERTURB, byte);
 }
 
-void ls_heap_keep(int bytes)
-{
-    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    (void)mallopt(M_MMAP_THRESHOLD, bytes);
-}
-
 void ls_heap_return(int bytes)
 {
     (void)mallopt(M_MMAP_THRESHOLD, bytes);
@@ -38,11 +31,6 @@ void ls_heap_return(int bytes)
 void ls_heap_fill(int byte)
 {
     (void)byte;
-}
-
-void ls_heap_keep(int bytes)
-{
-    (void)bytes;
 }
 
 void ls_heap_return(int bytes)

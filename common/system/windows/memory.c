@@ -8,11 +8,6 @@ void ls_heap_fill(int byte)
     (void)byte;
 }
 
-void ls_heap_keep(int bytes)
-{
-    (void)bytes;
-}
-
 void ls_heap_return(int bytes)
 {
     (void)bytes;

@@ -1,0 +1,227 @@
+#define _GNU_SOURCE
+#include "lockstep/common/system/heap_calls.h"
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/system/memory.h"
+
+#include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define CALL_SLOT R_X86_64_JUMP_SLOT
+#define DATA_SLOT R_X86_64_GLOB_DAT
+#elif defined(__aarch64__) && defined(__GLIBC__)
+#define CALL_SLOT R_AARCH64_JUMP_SLOT
+#define DATA_SLOT R_AARCH64_GLOB_DAT
+#endif
+
+#if defined(CALL_SLOT) && !LS_HAS_ADDRESS_SANITIZER && !LS_HAS_THREAD_SANITIZER
+
+/* ---- the functions that take the place of the C library's ---- */
+
+static void (*fill)(uint8_t *bytes, size_t size);
+
+/* The program's own calls may be changed as well: these stay as they are. */
+static void *(*volatile library_malloc)(size_t bytes) = malloc;
+static void *(*volatile library_calloc)(size_t count, size_t each) = calloc;
+static void *(*volatile library_realloc)(void *block, size_t bytes) = realloc;
+static void *(*volatile library_memalign)(size_t alignment, size_t bytes) = memalign;
+
+/* Each block is so much longer than was asked for: what is read past its end is noise as well. */
+#define PAST_BYTES 64u
+
+/* SIZE_MAX: so much is nowhere. */
+static size_t longer(size_t count, size_t each)
+{
+    bool is_too_much = each != 0 && count > (SIZE_MAX - PAST_BYTES) / each;
+    return is_too_much ? SIZE_MAX : count * each + PAST_BYTES;
+}
+
+static void *filled(void *block, size_t from)
+{
+    size_t bytes = block ? malloc_usable_size(block) : 0;
+    if (bytes > from) {
+        fill((uint8_t *)block + from, bytes - from);
+    }
+    return block;
+}
+
+static void *filled_malloc(size_t bytes)
+{
+    return filled(library_malloc(longer(bytes, 1)), 0);
+}
+
+static void *filled_calloc(size_t count, size_t each)
+{
+    return filled(library_calloc(longer(count, each), 1), count * each);
+}
+
+static void *filled_reallocarray(void *block, size_t count, size_t each)
+{
+    size_t kept = block ? malloc_usable_size(block) : 0;
+    return filled(library_realloc(block, longer(count, each)), LS_MIN(kept, count * each));
+}
+
+static void *filled_realloc(void *block, size_t bytes)
+{
+    return filled_reallocarray(block, bytes, 1);
+}
+
+static void *filled_memalign(size_t alignment, size_t bytes)
+{
+    return filled(library_memalign(alignment, longer(bytes, 1)), 0);
+}
+
+static void *filled_valloc(size_t bytes)
+{
+    return filled_memalign(ls_pages_size(), bytes);
+}
+
+static int filled_posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    if (alignment == 0 || alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0) {
+        return EINVAL;
+    }
+    void *block = filled_memalign(alignment, bytes);
+    *out = block ? block : *out;
+    return block ? 0 : ENOMEM;
+}
+
+typedef struct replacement {
+    const char *name;
+    uintptr_t code;
+} replacement;
+
+static const replacement *replacement_of(const char *name)
+{
+    static const replacement list[] = {
+        {"malloc", (uintptr_t)filled_malloc},
+        {"calloc", (uintptr_t)filled_calloc},
+        {"realloc", (uintptr_t)filled_realloc},
+        {"reallocarray", (uintptr_t)filled_reallocarray},
+        {"memalign", (uintptr_t)filled_memalign},
+        {"aligned_alloc", (uintptr_t)filled_memalign},
+        {"valloc", (uintptr_t)filled_valloc},
+        {"posix_memalign", (uintptr_t)filled_posix_memalign},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- the calls of one object ---- */
+
+/* The dynamic linker goes by these. */
+typedef struct link_tables {
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const ElfW(Rela) * slots[2]; /* of data, and of calls */
+    size_t slot_bytes[2];
+} link_tables;
+
+static const void *place_of(const struct dl_phdr_info *info, ElfW(Addr) address)
+{
+    return (const void *)(uintptr_t)(address < info->dlpi_addr ? info->dlpi_addr + address
+                                                               : address);
+}
+
+static link_tables read_tables(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
+{
+    link_tables tables = {.symbols = NULL};
+    for (; entry->d_tag != DT_NULL; entry++) {
+        const void *place = place_of(info, entry->d_un.d_ptr);
+        if (entry->d_tag == DT_SYMTAB) {
+            tables.symbols = place;
+        } else if (entry->d_tag == DT_STRTAB) {
+            tables.names = place;
+        } else if (entry->d_tag == DT_RELA) {
+            tables.slots[0] = place;
+        } else if (entry->d_tag == DT_RELASZ) {
+            tables.slot_bytes[0] = entry->d_un.d_val;
+        } else if (entry->d_tag == DT_JMPREL) {
+            tables.slots[1] = place;
+        } else if (entry->d_tag == DT_PLTRELSZ) {
+            tables.slot_bytes[1] = entry->d_un.d_val;
+        }
+    }
+    return tables;
+}
+
+static void replace(uintptr_t slot, uintptr_t code)
+{
+    const uintptr_t page_bytes = ls_pages_size();
+    uintptr_t page = slot / page_bytes * page_bytes;
+    if (ls_pages_allow((void *)page, page_bytes, LS_PAGES_WRITTEN)) {
+        memcpy((void *)slot, &code, sizeof code);
+    }
+}
+
+/* An object that has a heap of its own, or finds one nearer than the C library's, has its function
+ * in the slot: only where a name is not its own is it looked up, in the program's libraries first.
+ */
+static void replace_calls(const struct dl_phdr_info *info, const ElfW(Dyn) * entries)
+{
+    const link_tables tables = read_tables(info, entries);
+    for (size_t table = 0; table < 2 && tables.symbols && tables.names; table++) {
+        size_t count = tables.slots[table] ? tables.slot_bytes[table] / sizeof(ElfW(Rela)) : 0;
+        for (size_t i = 0; i < count; i++) {
+            const ElfW(Rela) *slot = &tables.slots[table][i];
+            const ElfW(Sym) *symbol = &tables.symbols[ELF64_R_SYM(slot->r_info)];
+            uint32_t kind = (uint32_t)ELF64_R_TYPE(slot->r_info);
+            const replacement *other = kind == CALL_SLOT || kind == DATA_SLOT
+                                           ? replacement_of(tables.names + symbol->st_name)
+                                           : NULL;
+            if (other && symbol->st_shndx == SHN_UNDEF) {
+                replace(info->dlpi_addr + slot->r_offset, other->code);
+            }
+        }
+    }
+}
+
+/* The library itself and its linker go on as they are; so does a program that lies at a place of
+ * its own, whose functions have another address for others. */
+static bool is_left_alone(const struct dl_phdr_info *info)
+{
+    static const char *const names[] = {"libc.so", "libc-", "ld-", "linux-vdso", "linux-gate"};
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    bool is_one = info->dlpi_addr == 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        is_one = is_one || strncmp(name, names[i], strlen(names[i])) == 0;
+    }
+    return is_one;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    (void)user;
+    for (uint16_t i = 0; !is_left_alone(info) && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_DYNAMIC) {
+            replace_calls(info, (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr));
+        }
+    }
+    return 0;
+}
+
+void ls_heap_calls_fill(void (*filler)(uint8_t *bytes, size_t size))
+{
+    fill = filler;
+    (void)dl_iterate_phdr(visit, NULL);
+}
+
+#else
+void ls_heap_calls_fill(void (*filler)(uint8_t *bytes, size_t size))
+{
+    (void)filler;
+}
+#endif
