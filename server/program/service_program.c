@@ -10,7 +10,6 @@
 #include "lockstep/server/program/supervisor.h"
 #include "lockstep/server/relay/relay_options.h"
 #include "lockstep/server/service/room_loading.h"
-#include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/worker_message.h"
 
 #include <errno.h>
@@ -29,6 +28,7 @@ typedef struct service_program {
     ls_server_identity identity;
     ls_worker_settings worker;
     ls_room_files files; /* that parameters of its rooms may name */
+    bool runs_plugins;   /* this process only checks: it may run code that a worker would */
     char *params;        /* of the file */
     char program[PATH_BYTES_MAX];
 } service_program;
@@ -161,36 +161,21 @@ static void settle_workers(service_program *self, const ls_server_options *optio
 
 /* ---- running ---- */
 
-/* Every match that such a room plays. */
-static ls_status check_matches(const service_program *self, ls_room_settings *room, ls_text *why)
-{
-    char path[LS_WORKER_PATH_BYTES_MAX];
-    ls_room_settings match;
-    const ls_room_loading loading = {.settings = &match,
-                                     .plugin_dir = text_or_null(self->service.plugin_dir),
-                                     .files = &self->files,
-                                     .path = path,
-                                     .path_capacity = sizeof path};
-    uint32_t count = ls_room_rotation_count(room);
-    ls_status status = ls_room_rotation_check(room, why);
-    for (uint32_t turn = 0; status == LS_OK && turn < LS_MAX(count, 1u); turn++) {
-        status = count > 0 ? ls_room_rotation_set_turn(room, turn) : LS_OK;
-        LS_THEN(status, ls_room_rotation_settle(room, &match, why));
-        LS_THEN(status, ls_room_loading_check(&loading, why));
-    }
-    return status;
-}
-
 /* A file that is wrong is so at the start, as far as this is known without a worker. */
 static void check_groups(service_program *self)
 {
     const ls_service_config *service = &self->service;
+    char path[LS_WORKER_PATH_BYTES_MAX];
+    const ls_room_loading loading = {.plugin_dir = text_or_null(service->plugin_dir),
+                                     .files = &self->files,
+                                     .path = path,
+                                     .path_capacity = sizeof path};
     for (uint32_t i = 0; i < service->group_count; i++) {
         ls_text reason = {{0}};
         ls_room_settings settings;
         ls_status status =
             ls_service_config_settle(service, &service->groups[i], &settings, &reason);
-        LS_THEN(status, check_matches(self, &settings, &reason));
+        LS_THEN(status, ls_room_loading_check(&loading, &settings, self->runs_plugins, &reason));
         ls_text why = {{0}};
         ls_text_set(&why, "[[rooms]] '%s': %s", service->groups[i].name,
                     reason.bytes[0] ? reason.bytes : ls_status_text(status));
@@ -411,6 +396,7 @@ ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *cons
         return LS_EXIT_ENVIRONMENT;
     }
     const ls_server_options given = *options;
+    self->runs_plugins = options->is_check;
     read_config(self, options, console);
     ls_exit_code code = self->faults.count > 0 || options->is_check
                             ? report_faults(self, options->is_check, console)

@@ -139,7 +139,8 @@ static void send_bans(ls_room_keeper *keeper, uint32_t worker)
 
 /* ---- commands on their way ---- */
 
-static pending_command *find_row(pending_commands *pending, uint64_t id)
+/* Of id 0: a free place. NULL: there is none. */
+static pending_command *find_pending(pending_commands *pending, uint64_t id)
 {
     for (uint32_t i = 0; i < PENDING_COMMANDS_MAX; i++) {
         if (pending->rows[i].id == id) {
@@ -149,17 +150,11 @@ static pending_command *find_row(pending_commands *pending, uint64_t id)
     return NULL;
 }
 
-/* NULL: there is none of this id. */
-static pending_command *find_pending(pending_commands *pending, uint64_t id)
-{
-    return id != 0 ? find_row(pending, id) : NULL;
-}
-
 /* With an id of its own. NULL: too many wait. */
 static pending_command *add_pending(pending_commands *pending, const ls_service_command *command,
                                     uint32_t worker, const service_asker *asker)
 {
-    pending_command *row = find_row(pending, 0);
+    pending_command *row = find_pending(pending, 0);
     if (row) {
         *row = (pending_command){.id = ++pending->ids,
                                  .worker = worker,
@@ -242,7 +237,7 @@ static void ask_to_open(ls_room_keeper *keeper, ls_registered_room *room,
 
 static bool is_full(pending_commands *pending)
 {
-    return !find_row(pending, 0);
+    return !find_pending(pending, 0);
 }
 
 /* There may be more rooms than commands at a time: the others wait for open_next_unasked. */
@@ -492,7 +487,7 @@ static bool is_about_pause(const pending_command *pending)
 static void on_result(ls_room_keeper *keeper, const ls_worker_message *message)
 {
     pending_command *pending = find_pending(&keeper->pending, message->id);
-    if (!pending) {
+    if (!pending || message->id == 0) {
         return;
     }
     ls_registered_room *room = ls_room_register_find(keeper->rooms, pending->room);

@@ -5,6 +5,7 @@
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
 #include "lockstep/server/service/plugin_choice.h"
+#include "lockstep/server/service/room_rotation.h"
 
 #include <string.h>
 
@@ -61,14 +62,44 @@ ls_status ls_room_load(const ls_room_loading *loading, ls_room_game **out, ls_te
     return status == LS_OK ? ls_room_game_load(*out, why) : status;
 }
 
-ls_status ls_room_loading_check(const ls_room_loading *loading, ls_text *why)
+/* Whether the simulation makes a state of its parameters and files. */
+static ls_status check_state(const ls_room_game *game, ls_text *why)
 {
+    const ls_match_config *match = ls_room_game_match(game);
+    ls_sim_instance *instance = NULL;
+    ls_status status =
+        ls_sim_instance_create(match->simulation, &match->sim, ls_allocator_heap(), &instance, why);
+    ls_sim_instance_destroy(instance);
+    return status;
+}
+
+/* Of a room whose matches are checked. */
+typedef struct checking {
+    ls_room_loading loading;
+    bool runs_plugins;
+} checking;
+
+static ls_status check_match(void *user, ls_room_settings *match, ls_text *why)
+{
+    checking *of = user;
     const char *sim = NULL;
     ls_room_game *game = NULL;
-    ls_status status = choose_simulation(loading, &sim, why);
-    if (status == LS_OK && (!sim || !ls_plugin_choice_is_file(sim))) {
-        status = ls_room_load(loading, &game, why);
-        ls_room_game_destroy(game);
+    of->loading.settings = match;
+    ls_status status = choose_simulation(&of->loading, &sim, why);
+    if (status == LS_OK && (of->runs_plugins || !sim || !ls_plugin_choice_is_file(sim))) {
+        status = ls_room_load(&of->loading, &game, why);
+        LS_THEN(status, check_state(game, why));
     }
+    if (status != LS_OK && game) {
+        ls_room_game_veil(game, why);
+    }
+    ls_room_game_destroy(game);
     return status;
+}
+
+ls_status ls_room_loading_check(const ls_room_loading *loading, const ls_room_settings *room,
+                                bool runs_plugins, ls_text *why)
+{
+    checking of = {*loading, runs_plugins};
+    return ls_room_rotation_check(room, (ls_room_match_check){check_match, &of}, why);
 }

@@ -22,7 +22,9 @@ typedef struct ls_room_loading {
  * room_game.h says, with `why`. */
 ls_status ls_room_load(const ls_room_loading *loading, ls_room_game **out, ls_text *why);
 
-/* Whether it could be loaded, as far as this can be told without running code of a plug-in. */
-ls_status ls_room_loading_check(const ls_room_loading *loading, ls_text *why);
+/* Whether every match of the room could be loaded and begun; the settings of `loading` do not
+ * count. Of a plug-in only what can be told without its code, unless that may be run. */
+ls_status ls_room_loading_check(const ls_room_loading *loading, const ls_room_settings *room,
+                                bool runs_plugins, ls_text *why);
 
 #endif

@@ -143,7 +143,7 @@ ls_status ls_room_placement_settle(const ls_room_placement *placement,
     LS_THEN(status, ls_service_config_settle(placement->service, group, &settings, why));
     LS_THEN(status, set_join_timeout(placement, &settings, why));
     LS_THEN(status, ls_room_settings_merge(&settings, &own, why));
-    LS_THEN(status, ls_room_rotation_check(&settings, why));
+    LS_THEN(status, ls_room_rotation_check(&settings, (ls_room_match_check){0}, why));
     LS_THEN(status, ls_room_settings_join_timeout(&settings, &join_timeout_s, why));
     return status == LS_OK ? ls_room_register_set(room, &settings) : status;
 }

@@ -4,6 +4,7 @@
 #include "lockstep/common/program/option.h"
 #include "lockstep/server/match/match_config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,17 +172,35 @@ static ls_status check_words(const ls_room_settings *room, ls_text *why)
     return turn ? ls_option_number("turn", turn, (ls_option_range){1, count}, &number, why) : LS_OK;
 }
 
-ls_status ls_room_rotation_check(const ls_room_settings *room, ls_text *why)
+static ls_status check_match(const ls_room_settings *of_turn, ls_room_match_check more,
+                             ls_text *why)
 {
-    ls_room_settings of_turn = *room;
     ls_room_settings match;
+    ls_status status = ls_room_rotation_settle(of_turn, &match, why);
+    LS_THEN(status, check_values(&match, why));
+    return status == LS_OK && more.check ? more.check(more.user, &match, why) : status;
+}
+
+ls_status ls_room_rotation_check(const ls_room_settings *room, ls_room_match_check more,
+                                 ls_text *why)
+{
+    ls_room_settings of_turn;
+    uint32_t count = ls_room_rotation_count(room);
+    uint32_t turn = 0;
+    ls_text reason = {{0}};
     ls_status status = check_words(room, why);
-    for (uint32_t i = 0; status == LS_OK && i < ls_room_rotation_count(room); i++) {
-        status = ls_room_rotation_set_turn(&of_turn, i);
-        LS_THEN(status, ls_room_rotation_settle(&of_turn, &match, why));
-        LS_THEN(status, check_values(&match, why));
+    if (status != LS_OK || count == 0) {
+        return status == LS_OK ? check_match(room, more, why) : status;
     }
-    return status;
+    ls_room_settings_copy(&of_turn, room);
+    for (; status == LS_OK && turn < count; turn++) {
+        status = ls_room_rotation_set_turn(&of_turn, turn);
+        LS_THEN(status, check_match(&of_turn, more, &reason));
+    }
+    return status == LS_OK ? LS_OK
+                           : ls_fail(status, why, "match %" PRIu32 " of the rotation, '%.48s': %s",
+                                     turn, ls_room_rotation_words(room, turn - 1),
+                                     reason.bytes[0] ? reason.bytes : ls_status_text(status));
 }
 
 /* ---- votes ---- */

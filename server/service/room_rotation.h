@@ -29,8 +29,16 @@ const char *ls_room_rotation_words(const ls_room_settings *room, uint32_t turn);
 ls_status ls_room_rotation_settle(const ls_room_settings *room, ls_room_settings *match,
                                   ls_text *why);
 
-/* Whether every match of it can be settled. */
-ls_status ls_room_rotation_check(const ls_room_settings *room, ls_text *why);
+/* Asked of the settings of each match beside its words; without `check` nothing is. */
+typedef struct ls_room_match_check {
+    ls_status (*check)(void *user, ls_room_settings *match, ls_text *why);
+    void *user;
+} ls_room_match_check;
+
+/* Whether every match of it can be played, or, without a rotation, its only one: `why` names the
+ * first that cannot be. */
+ls_status ls_room_rotation_check(const ls_room_settings *room, ls_room_match_check more,
+                                 ls_text *why);
 
 /* ---- votes ---- */
 

@@ -277,12 +277,6 @@ static void send_report(worker_room *room, ls_worker_message_kind kind)
 
 /* ---- opening ---- */
 
-static bool is_private_by(const ls_room_settings *settings)
-{
-    const char *is_private = ls_room_settings_find(settings, "private");
-    return is_private && strcmp(is_private, "on") == 0;
-}
-
 /* A peer as bans may name it. */
 static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
@@ -416,13 +410,17 @@ static ls_status keep_settings(worker_room *room, const ls_room_settings *given,
     if (status != LS_OK) {
         return status;
     }
-    room->is_private = is_private_by(&match);
+    const char *is_private = ls_room_settings_find(&match, "private");
+    room->is_private = is_private && strcmp(is_private, "on") == 0;
     room->plan = ls_room_settings_keep(given);
     room->settings = ls_room_settings_keep(&match);
     return room->plan && room->settings ? LS_OK : LS_NO_MEMORY;
 }
 
-static ls_status load_game(worker_room *room, ls_text *why)
+/* A room that is new is refused where one of its later matches could not be played. One that goes
+ * on is not: there is a match to play. */
+static ls_status load_game(worker_room *room, const ls_room_settings *given, bool is_new,
+                           ls_text *why)
 {
     const ls_worker_settings *settings = room->all->config.settings;
     const ls_room_loading loading = {.settings = room->settings,
@@ -431,7 +429,9 @@ static ls_status load_game(worker_room *room, ls_text *why)
                                      .journal = room->journal[0] ? room->journal : NULL,
                                      .path = room->path,
                                      .path_capacity = sizeof room->path};
-    return ls_room_load(&loading, &room->game, why);
+    bool has_later = is_new && !loading.journal && ls_room_rotation_count(given) > 1;
+    ls_status status = has_later ? ls_room_loading_check(&loading, given, true, why) : LS_OK;
+    return status == LS_OK ? ls_room_load(&loading, &room->game, why) : status;
 }
 
 static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *message,
@@ -454,7 +454,7 @@ static ls_status open_command(ls_worker_rooms *all, const ls_worker_message *mes
     note_for_crash(room, LS_CRASH_LOG_OPENING, 0);
     next_match *before = take_seats(all, room->report.name);
     ls_status status = keep_settings(room, &message->command.settings, why);
-    LS_THEN(status, load_game(room, why));
+    LS_THEN(status, load_game(room, &message->command.settings, !before, why));
     LS_THEN(status, open_room(room, before ? &before->seats : NULL, why));
     if (before && room->join_timeout_s == 0) {
         room->join_timeout_s = NEXT_WAIT_S;

@@ -38,11 +38,16 @@ static void expect(const char *flag, const char *value)
     cr_assert(value ? is && strcmp(is, value) == 0 : !is, "%s is %s", flag, is ? is : "not there");
 }
 
+static ls_status check(void)
+{
+    return ls_room_rotation_check(&room, (ls_room_match_check){0}, &why);
+}
+
 static void refuse(const char *words, const char *reason)
 {
     room.count = 0;
     set("rotation", words);
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(check(), LS_BAD_ARGUMENT);
     cr_assert(strstr(why.bytes, reason), "%s", why.bytes);
 }
 
@@ -78,7 +83,7 @@ Test(room_rotation, a_room_without_one_plays_what_it_is_set_to)
     room.count = 0;
     set("players", "3");
     cr_assert_eq(ls_room_rotation_count(&room), 0);
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_OK);
+    cr_assert_eq(check(), LS_OK);
     cr_assert_eq(ls_room_rotation_settle(&room, &match, &why), LS_OK);
     cr_assert_eq(match.count, 1);
     expect("players", "3");
@@ -94,14 +99,14 @@ Test(room_rotation, what_cannot_be_played_is_refused_at_once)
     refuse("map=a players=0", "players");
     room.count = 0;
     set("next", "vote");
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(check(), LS_BAD_ARGUMENT);
     set("rotation", "map=a");
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(check(), LS_OK, "%s", why.bytes);
     set("next", "votes");
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(check(), LS_BAD_ARGUMENT);
     set("next", "in-turn");
     set("turn", "2");
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(check(), LS_BAD_ARGUMENT);
 }
 
 Test(room_rotation, a_rotation_has_so_many_matches_and_no_more)
@@ -110,9 +115,9 @@ Test(room_rotation, a_rotation_has_so_many_matches_and_no_more)
     for (uint32_t i = 0; i < LS_ROTATION_MATCHES_MAX; i++) {
         set("rotation", "map=a");
     }
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(check(), LS_OK, "%s", why.bytes);
     set("rotation", "map=a");
-    cr_assert_eq(ls_room_rotation_check(&room, &why), LS_BAD_ARGUMENT);
+    cr_assert_eq(check(), LS_BAD_ARGUMENT);
 }
 
 Test(room_rotation, another_rotation_takes_the_place_of_the_whole)
