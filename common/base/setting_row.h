@@ -24,7 +24,7 @@ typedef enum ls_setting_type {
     LS_SETTING_IS_ON_OFF, /* bool: "on" or "off" */
     LS_SETTING_IS_SWITCH, /* bool: the flag alone makes it the other than `initial` */
     LS_SETTING_IS_CHOICE, /* uint32_t: the flag alone makes it `initial` */
-    LS_SETTING_IS_TEXT,   /* const char *, as given; without an `argument`: "" */
+    LS_SETTING_IS_TEXT,   /* const char *, as given, which is not ""; left out: "" */
     LS_SETTING_IS_READ,   /* whatever `take` makes of the value */
 } ls_setting_type;
 

@@ -250,6 +250,9 @@ ls_status ls_setting_read(const ls_setting_row *row, void *target, char *value, 
         ls_setting_store(row, target, row->initial);
         return LS_OK;
     case LS_SETTING_IS_TEXT:
+        if (value && value[0] == '\0') {
+            return ls_fail(LS_BAD_ARGUMENT, why, "--%s is empty: leave it out for none", row->flag);
+        }
         memcpy((char *)target + row->offset, &text, sizeof text);
         return LS_OK;
     case LS_SETTING_IS_READ:

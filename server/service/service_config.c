@@ -23,66 +23,65 @@ enum {
 typedef struct config_row {
     const char *table;
     const char *key;
+    enum {
+        LIVE,
+        FIXED
+    } is_fixed;       /* while the service runs: ports, folders, what workers get once */
     const char *flag; /* that overrides it on the command line; NULL: none */
     size_t offset;
-    size_t capacity;   /* of a text, which is not empty if min > 0, or, if max > 0, of a list; */
+    size_t capacity;   /* of a text, or, if max > 0, of a list; */
     uint32_t min, max; /* ... 0: a uint32_t in this range */
 } config_row;
 
-#define TEXT_ROW(table, key, flag, member)                                                         \
+#define TEXT_ROW(table, key, is_fixed, flag, member)                                               \
     {                                                                                              \
-        (table), (key), (flag), offsetof(ls_service_config, member),                               \
+        (table), (key), (is_fixed), (flag), offsetof(ls_service_config, member),                   \
             sizeof(((ls_service_config *)0)->member), 0, 0                                         \
     }
-/* Empty, it would stand for nothing where its writer meant something. */
-#define FILLED_ROW(table, key, flag, member)                                                       \
-    {                                                                                              \
-        (table), (key), (flag), offsetof(ls_service_config, member),                               \
-            sizeof(((ls_service_config *)0)->member), 1, 0                                         \
-    }
 /* A list of texts, of which each becomes a line. */
-#define LIST_ROW(table, key, member)                                                               \
+#define LIST_ROW(table, key, is_fixed, member)                                                     \
     {                                                                                              \
-        (table), (key), NULL, offsetof(ls_service_config, member),                                 \
+        (table), (key), (is_fixed), NULL, offsetof(ls_service_config, member),                     \
             sizeof(((ls_service_config *)0)->member), 0, 1                                         \
     }
-#define NUMBER_ROW(table, key, flag, member, min, max)                                             \
+#define NUMBER_ROW(table, key, is_fixed, flag, member, min, max)                                   \
     {                                                                                              \
-        (table), (key), (flag), offsetof(ls_service_config, member), 0, (min), (max)               \
+        (table), (key), (is_fixed), (flag), offsetof(ls_service_config, member), 0, (min), (max)   \
     }
 
 static const config_row rows[] = {
-    NUMBER_ROW("", "workers", "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
-    NUMBER_ROW("", "rooms-max", "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
-    NUMBER_ROW("", "join-timeout", NULL, join_timeout_s, 0, LS_ROOM_JOIN_TIMEOUT_S_MAX),
-    NUMBER_ROW("", "drain-timeout", "drain-timeout", drain_timeout_s, 0, LS_SERVICE_DRAIN_S_MAX),
-    TEXT_ROW("", "journal", "journal", journal_dir),
-    TEXT_ROW("", "bundle-dir", "bundle-dir", bundle_dir),
-    TEXT_ROW("", "plug-ins", "plug-ins", plugin_dir),
-    LIST_ROW("", "files", files),
-    LIST_ROW("", "code", code),
-    TEXT_ROW("", "log-format", NULL, log_format),
-    FILLED_ROW("http", "bind", "http-bind", http_bind),
-    NUMBER_ROW("http", "port", "http-port", http_port, 0, 65535),
-    TEXT_ROW("http", "hosts", NULL, http_hosts),
-    FILLED_ROW("http", "operators", NULL, http_operators),
-    FILLED_ROW("http", "tls-certificate", NULL, http_certificate),
-    FILLED_ROW("http", "tls-key", NULL, http_key),
-    FILLED_ROW("http", "token-file", "http-token-file", http_token_file),
-    FILLED_ROW("web", "listen", "web", web),
-    FILLED_ROW("web", "files", "web-files", web_files),
-    FILLED_ROW("web", "hosts", "web-hosts", web_hosts),
-    FILLED_ROW("web", "tls-certificate", "web-certificate", web_certificate),
-    FILLED_ROW("web", "tls-key", "web-key", web_key),
-    NUMBER_ROW("web", "broadcast", "broadcast", web_broadcast_s, 0, LS_BROADCAST_S_MAX),
-    NUMBER_ROW("limits", "address-connections", NULL, address_connections, 0, 65535),
-    NUMBER_ROW("limits", "address-joins", NULL, address_joins, 0, 65535),
-    NUMBER_ROW("limits", "address-rooms", NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
-    FILLED_ROW("metrics", "rooms", NULL, metrics_rooms),
-    FILLED_ROW("upload", "command", NULL, upload_command),
-    NUMBER_ROW("upload", "parallel", NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
-    NUMBER_ROW("upload", "time-limit", NULL, upload_limit_s, 0, 86400),
-    NUMBER_ROW("upload", "keep-mib", NULL, journals_keep_mib, 0, UINT32_MAX),
+    NUMBER_ROW("", "workers", FIXED, "workers", workers, 0, LS_SERVICE_WORKERS_MAX),
+    NUMBER_ROW("", "rooms-max", LIVE, "rooms-max", rooms_max, 1, LS_SERVICE_ROOMS_MAX),
+    NUMBER_ROW("", "join-timeout", LIVE, NULL, join_timeout_s, 0, LS_ROOM_JOIN_TIMEOUT_S_MAX),
+    NUMBER_ROW("", "drain-timeout", LIVE, "drain-timeout", drain_timeout_s, 0,
+               LS_SERVICE_DRAIN_S_MAX),
+    TEXT_ROW("", "journal", FIXED, "journal", journal_dir),
+    TEXT_ROW("", "bundle-dir", FIXED, "bundle-dir", bundle_dir),
+    TEXT_ROW("", "plug-ins", FIXED, "plug-ins", plugin_dir),
+    LIST_ROW("", "files", FIXED, files),
+    LIST_ROW("", "code", FIXED, code),
+    TEXT_ROW("", "log-format", FIXED, NULL, log_format),
+    TEXT_ROW("http", "bind", FIXED, "http-bind", http_bind),
+    NUMBER_ROW("http", "port", FIXED, "http-port", http_port, 0, 65535),
+    TEXT_ROW("http", "hosts", LIVE, NULL, http_hosts),
+    TEXT_ROW("http", "operators", LIVE, NULL, http_operators),
+    TEXT_ROW("http", "tls-certificate", FIXED, NULL, http_certificate),
+    TEXT_ROW("http", "tls-key", FIXED, NULL, http_key),
+    TEXT_ROW("http", "token-file", LIVE, "http-token-file", http_token_file),
+    TEXT_ROW("web", "listen", FIXED, "web", web),
+    TEXT_ROW("web", "files", FIXED, "web-files", web_files),
+    TEXT_ROW("web", "hosts", FIXED, "web-hosts", web_hosts),
+    TEXT_ROW("web", "tls-certificate", FIXED, "web-certificate", web_certificate),
+    TEXT_ROW("web", "tls-key", FIXED, "web-key", web_key),
+    NUMBER_ROW("web", "broadcast", FIXED, "broadcast", web_broadcast_s, 0, LS_BROADCAST_S_MAX),
+    NUMBER_ROW("limits", "address-connections", FIXED, NULL, address_connections, 0, 65535),
+    NUMBER_ROW("limits", "address-joins", LIVE, NULL, address_joins, 0, 65535),
+    NUMBER_ROW("limits", "address-rooms", LIVE, NULL, address_rooms, 0, LS_SERVICE_ROOMS_MAX),
+    TEXT_ROW("metrics", "rooms", LIVE, NULL, metrics_rooms),
+    TEXT_ROW("upload", "command", LIVE, NULL, upload_command),
+    NUMBER_ROW("upload", "parallel", LIVE, NULL, upload_parallel, 1, LS_SERVICE_UPLOADS_MAX),
+    NUMBER_ROW("upload", "time-limit", LIVE, NULL, upload_limit_s, 0, 86400),
+    NUMBER_ROW("upload", "keep-mib", LIVE, NULL, journals_keep_mib, 0, UINT32_MAX),
 };
 
 /* Flags of the process, which are rows of the program's own table: those that take a text alone,
@@ -237,31 +236,6 @@ ls_status ls_service_config_override(ls_service_config *config, const char *flag
 
 /* ---- a file that is read again ---- */
 
-/* Ports, folders, and what workers are told once, when they are started. */
-static const struct {
-    const char *table, *key;
-} fixed_rows[] = {
-    {"", "workers"},     {"", "journal"},
-    {"", "bundle-dir"},  {"", "plug-ins"},
-    {"", "files"},       {"", "code"},
-    {"", "log-format"},  {"http", "bind"},
-    {"http", "port"},    {"http", "tls-certificate"},
-    {"http", "tls-key"}, {"limits", "address-connections"},
-    {"web", "listen"},   {"web", "files"},
-    {"web", "hosts"},    {"web", "tls-certificate"},
-    {"web", "tls-key"},  {"web", "broadcast"},
-};
-
-static bool is_fixed(const config_row *row)
-{
-    bool is_found = false;
-    for (size_t i = 0; i < sizeof fixed_rows / sizeof fixed_rows[0]; i++) {
-        is_found = is_found || (strcmp(fixed_rows[i].table, row->table) == 0 &&
-                                strcmp(fixed_rows[i].key, row->key) == 0);
-    }
-    return is_found;
-}
-
 static void tell_fixed(const char *table, const char *key,
                        void (*tell)(void *user, const char *sentence), void *user)
 {
@@ -301,7 +275,7 @@ void ls_service_config_keep_fixed(const ls_service_config *running, ls_service_c
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *was = (const char *)running + rows[i].offset;
         char *is = (char *)fresh + rows[i].offset;
-        if (!is_fixed(&rows[i])) {
+        if (!rows[i].is_fixed) {
             continue;
         }
         if (has_changed(&rows[i], was, is)) {
@@ -378,6 +352,14 @@ static ls_status refuse_key(reading *file, const ls_toml_value *value, const sug
 
 /* ---- fields ---- */
 
+/* Empty, it would stand for nothing where its writer meant something. */
+static ls_status check_filled(const ls_toml_value *value, ls_text *why)
+{
+    return value->text[strspn(value->text, " \t\r\n")] != '\0'
+               ? LS_OK
+               : ls_fail(LS_BAD_ARGUMENT, why, "%.32s is empty: leave it out for none", value->key);
+}
+
 static ls_status read_text(const config_row *row, const ls_toml_value *value, char *out,
                            ls_text *why)
 {
@@ -385,8 +367,9 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
         return ls_fail(LS_BAD_ARGUMENT, why, "%s takes a text in quotes, of at most %zu characters",
                        row->key, row->capacity - 1);
     }
-    if (row->min > 0 && value->text[strspn(value->text, " \t\n")] == '\0') {
-        return ls_fail(LS_BAD_ARGUMENT, why, "%s is empty: leave it out for none", row->key);
+    ls_status status = check_filled(value, why);
+    if (status != LS_OK) {
+        return status;
     }
     ls_log_format format;
     if (strcmp(row->key, "log-format") == 0 &&
@@ -407,8 +390,9 @@ static ls_status read_text(const config_row *row, const ls_toml_value *value, ch
 static bool is_entry(const config_row *row, const char *entry, size_t size)
 {
     static const char digits[] = "0123456789abcdefABCDEF";
-    return size > 0 && (strcmp(row->key, "code") != 0 ||
-                        (size == SHA256_DIGITS && strspn(entry, digits) == size));
+    return size > strspn(entry, " \t\r") &&
+           (strcmp(row->key, "code") != 0 ||
+            (size == SHA256_DIGITS && strspn(entry, digits) == size));
 }
 
 static ls_status read_list(const config_row *row, const ls_toml_value *value, char *out,
@@ -479,9 +463,11 @@ static ls_status check_value(const ls_toml_value *value, ls_text *why)
 /* true is no name of a file. */
 static ls_status check_text(const ls_toml_value *value, ls_text *why)
 {
-    return value->type == LS_TOML_TEXT
-               ? check_value(value, why)
-               : ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text in quotes", value->key);
+    ls_status status =
+        value->type == LS_TOML_TEXT
+            ? check_value(value, why)
+            : ls_fail(LS_BAD_ARGUMENT, why, "%.32s takes a text in quotes", value->key);
+    return status == LS_OK ? check_filled(value, why) : status;
 }
 
 static bool is_among(const char *word, const char *const *words, size_t count, suggestion *best)
@@ -648,7 +634,7 @@ static ls_status read_rotation(const ls_toml_value *value, ls_room_settings *set
 
 static ls_status read_room(reading *file, const ls_toml_value *value, ls_text *why)
 {
-    static const config_row open = {"rooms", "open", NULL, 0, 0, 0, LS_SERVICE_ROOMS_MAX};
+    static const config_row open = {.key = "open", .max = LS_SERVICE_ROOMS_MAX};
     if (!file->group) {
         return LS_OK; /* refused as a whole */
     }

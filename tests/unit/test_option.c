@@ -178,3 +178,19 @@ Test(option, flags_that_are_spelled_almost_so_are_near)
         cr_expect_not(ls_flag_is_near(far[i][0], far[i][1]), "%s %s", far[i][0], far[i][1]);
     }
 }
+
+Test(option, a_text_that_is_empty_is_refused_and_one_that_is_left_out_is_not)
+{
+    static const ls_setting_row row = {LS_SETTING_IS_TEXT, .flag = "token-key", .argument = "FILE"};
+    const char *path = "as before";
+    char given[] = "key";
+    char empty[] = "";
+    ls_text why = {{0}};
+    cr_assert_eq(ls_setting_read(&row, &path, given, &why), LS_OK);
+    cr_assert_str_eq(path, "key");
+    cr_assert_eq(ls_setting_read(&row, &path, empty, &why), LS_BAD_ARGUMENT);
+    cr_assert_str_eq(why.bytes, "--token-key is empty: leave it out for none");
+    cr_assert_str_eq(path, "key");
+    cr_assert_eq(ls_setting_read(&row, &path, NULL, &why), LS_OK);
+    cr_assert_str_eq(path, "");
+}

@@ -270,11 +270,75 @@ Test(service_config, values_of_another_type_are_refused)
     expect_refused("[match]\nfind-causes = \"true\"\n", "line 2:15: --find-causes takes off");
 }
 
-/* An empty command once let journals be taken for uploaded without a word. */
-Test(service_config, an_empty_text_is_refused_where_it_stands_for_nothing)
+/* ---- texts that are empty ---- */
+
+static char source[1 << 16]; /* of the module, which alone has the list of its keys */
+
+/* The next text in quotes, from *at on. */
+static void read_quoted(const char **at, char out[48])
 {
-    expect_refused("[upload]\ncommand = \"\"\n", "line 2:11: command is empty");
-    expect_refused("[upload]\ncommand = \" \\t\"\n", "line 2:11: command is empty");
-    expect_refused("[http]\ntoken-file = \"\"\n", "line 2:14: token-file is empty");
-    expect_refused("[http]\nbind = \"\"\n", "line 2:8: bind is empty");
+    const char *begin = strchr(*at, '"') + 1;
+    const char *end = strchr(begin, '"');
+    snprintf(out, 48, "%.*s", (int)(end - begin), begin);
+    *at = end + 1;
+}
+
+static void expect_empty_refused(const char *table, const char *key)
+{
+    static const char *const empty[] = {"\"\"", "''", "\" \\t\"", "\"\\n\""};
+    for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++) {
+        char text[256];
+        char words[128];
+        bool has_table = table[0] != '\0';
+        snprintf(text, sizeof text, "%s%s%s\n%s = %s\n", has_table ? "[" : "#", table,
+                 has_table ? "]" : "", key, empty[i]);
+        snprintf(words, sizeof words, "line 2:%zu: %s is empty", strlen(key) + 4, key);
+        parse(text);
+        cr_expect(faults.count > 0, "not refused: %s", text);
+        bool is_told = false;
+        for (uint32_t k = 0; k < faults.count; k++) {
+            is_told = is_told || strstr(fault(k), words);
+        }
+        cr_expect(is_told, "no \"%s\" of: %s", words, text);
+    }
+}
+
+/* "name", ... up to the brace. */
+static uint32_t expect_list_refused(const char *table, const char *list)
+{
+    char key[48];
+    uint32_t count = 0;
+    const char *at = strstr(source, list);
+    cr_assert(at, "%s", list);
+    for (at = strchr(at, '{'); at[strcspn(at, "\"}")] == '"'; count++) {
+        read_quoted(&at, key);
+        expect_empty_refused(table, key);
+    }
+    return count;
+}
+
+/* An empty command once let journals be taken for uploaded without a word, and an empty key of
+ * tokens was no key. */
+Test(service_config, every_key_that_takes_a_text_refuses_an_empty_one)
+{
+    char table[48];
+    char key[48];
+    uint32_t count = 0;
+    FILE *file = fopen(LS_TEST_SOURCE, "rb");
+    cr_assert(file, "%s", LS_TEST_SOURCE);
+    source[fread(source, 1, sizeof source - 1, file)] = '\0';
+    fclose(file);
+    for (const char *at = source; (at = strstr(at, "    TEXT_ROW(\"")); count++) {
+        read_quoted(&at, table);
+        read_quoted(&at, key);
+        expect_empty_refused(table, key);
+    }
+    cr_assert_geq(count, 17);
+    cr_assert_geq(expect_list_refused("server", "server_texts[] ="), 11);
+    cr_assert_geq(expect_list_refused("relay", "relay_texts[] ="), 5);
+    expect_refused("[[rooms]]\nname = \"a\"\nsim = \"\"\n", "line 3:7: sim is empty");
+    expect_refused("[[rooms]]\nname = \"a\"\nsha256 = \"\"\n", "line 3:10: sha256 is empty");
+    expect_refused("files = [\"\"]\n", "line 1:9: files takes a list of folders");
+    expect_refused("files = [\"/maps\", \" \"]\n", "line 1:9: files takes a list of folders");
+    expect_refused("code = [\"\"]\n", "line 1:8: code takes a list of SHA-256 digests");
 }

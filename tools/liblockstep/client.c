@@ -315,8 +315,7 @@ static ls_status open_network(client_part *client, ls_text *why)
                                          .token_path = settings->token_path,
                                          .is_insecure = settings->is_insecure,
                                          .now_s = (uint64_t)time(NULL)};
-    bool has_server = settings->server && settings->server[0] != '\0';
-    if (!has_server && !settings->token_path) {
+    if (!settings->server && !settings->token_path) {
         return ls_fail(LS_BAD_ARGUMENT, why,
                        "set \"server\" to an invite or HOST[:PORT], or \"token\"");
     }
