@@ -416,6 +416,8 @@ class Soak:
             found.append(f"the service ended with {code}")
         found += self.look_at_clients()
         found += self.look_at_journals()
+        if found and self.options.log:
+            shutil.copy(self.service.folder / "log", self.options.log)
         say("events:", dict(self.events))
         say("clients:", dict(self.clients.ended))
         return found
@@ -488,6 +490,8 @@ def main():
     parser.add_argument("bin", type=pathlib.Path, help="the folder of the programs")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log", type=pathlib.Path, help="gets the service's log when something "
+                                                        "is wrong")
     parser.add_argument("--is-apart", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.bin = options.bin.resolve()
