@@ -4,6 +4,7 @@
 #include "lockstep/common/system/file_beside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,14 @@
 enum {
     PATH_BYTES_MAX = LS_PRIVATE_FILE_PATH_BYTES_MAX,
 };
+
+/* Windows would change the ends of lines; elsewhere a program that is started would get the file.
+ */
+#ifdef _WIN32
+#define PLAIN_BYTES O_BINARY
+#else
+#define PLAIN_BYTES O_CLOEXEC
+#endif
 
 const char *ls_private_file_path(const char *path, char whole[LS_PRIVATE_FILE_PATH_BYTES_MAX])
 {
@@ -68,23 +77,35 @@ static int write_new(const char *path, const uint8_t *bytes, size_t size, bool m
     return error;
 }
 
+static ls_status refuse_write(const char *path, const char *what, int error, ls_text *why)
+{
+    return error == 0
+               ? LS_OK
+               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
+}
+
 ls_status ls_private_file_make(const char *path, const char *what, const uint8_t *bytes,
                                size_t size, ls_text *why)
 {
     int error = write_new(path, bytes, size, false);
-    if (error == 0) {
-        return LS_OK;
-    }
     return error == EEXIST
                ? ls_fail(LS_IO, why, "%s is there already, and is not written over", path)
-               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
+               : refuse_write(path, what, error, why);
 }
 
 ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
                                   size_t size, ls_text *why)
 {
-    int error = write_new(path, bytes, size, true);
-    return error == 0
-               ? LS_OK
-               : ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, path, strerror(error));
+    return refuse_write(path, what, write_new(path, bytes, size, true), why);
+}
+
+ls_status ls_private_file_append(const char *path, const char *what, const uint8_t *bytes,
+                                 size_t size, ls_text *why)
+{
+    int descriptor = open(path, O_WRONLY | O_APPEND | PLAIN_BYTES);
+    int error = descriptor >= 0 && write_all(descriptor, bytes, size) ? 0 : errno;
+    if (descriptor >= 0 && close(descriptor) != 0 && error == 0) {
+        error = errno;
+    }
+    return refuse_write(path, what, error, why);
 }

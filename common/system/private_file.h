@@ -1,5 +1,5 @@
 /* Private file: a small file that its owner alone may read: keys, tokens, secrets. Is written whole
- * or not at all, never over another one; is refused where others could have read or changed it:
+ * or not at all, or grows at its end; is refused where others could have read or changed it:
  * anybody but its owner, who is this user or root, and, of root's, the group that it is for.
  * Called by key_file and by programs. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_PRIVATE_FILE_H
@@ -37,5 +37,10 @@ ls_status ls_private_file_make(const char *path, const char *what, const uint8_t
  * whole. */
 ls_status ls_private_file_replace(const char *path, const char *what, const uint8_t *bytes,
                                   size_t size, ls_text *why);
+
+/* Adds to the end of a file that is there, and waits for the disk. After a failure some of the
+ * bytes may be there. */
+ls_status ls_private_file_append(const char *path, const char *what, const uint8_t *bytes,
+                                 size_t size, ls_text *why);
 
 #endif

@@ -1,13 +1,15 @@
 #include "lockstep/server/service/room_directory.h"
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/hex.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
-    ID_BYTES = 17,
+    BUCKETS = LS_SERVICE_ROOMS_MAX,
+    NO_ROW = 0,         /* rows count from 1 where they are linked */
+    NO_KEY = 0,         /* no row is found by it */
     ATTEMPTS_KEPT = 64, /* of those who were sent away last: they repeat themselves for a second */
 };
 
@@ -17,10 +19,18 @@ typedef struct sent_attempt {
     uint32_t to;
 } sent_attempt;
 
+/* The keys by which a row is found. */
+typedef enum row_key {
+    BY_NAME, /* the hash of it */
+    BY_MATCH,
+    BY_MATCH_BEFORE, /* the one before it in the same room; NO_KEY: there was none */
+    ROW_KEYS,
+} row_key;
+
 typedef struct directory_row {
-    char name[LS_ROOM_NAME_BYTES_MAX]; /* "": free */
-    char id[ID_BYTES];
-    char id_before[ID_BYTES]; /* of the match before this one; "": there was none */
+    char name[LS_ROOM_NAME_BYTES_MAX];
+    uint64_t keys[ROW_KEYS];
+    uint16_t next[ROW_KEYS]; /* of those in the same bucket */
     uint32_t worker;
     bool is_open;
 } directory_row;
@@ -33,6 +43,7 @@ struct ls_room_directory {
     sent_attempt kept[ATTEMPTS_KEPT];
     uint32_t count; /* rows behind the last one that is taken are free */
     ls_worker_seats seats[LS_SERVICE_WORKERS_MAX];
+    uint16_t first[ROW_KEYS][BUCKETS];
     directory_row rows[LS_SERVICE_ROOMS_MAX];
 };
 
@@ -51,20 +62,122 @@ void ls_room_directory_destroy(ls_room_directory *directory)
     ls_release(ls_allocator_heap(), directory);
 }
 
-static directory_row *row_of(ls_room_directory *directory, const char *name)
+/* ---- rows by their keys: a match starts with thousands of questions ---- */
+
+static uint64_t name_key(const char *name)
 {
-    for (uint32_t i = 0; i < directory->count; i++) {
-        if (strcmp(directory->rows[i].name, name) == 0) {
-            return &directory->rows[i];
+    uint64_t key = ls_hash_bytes(name, strlen(name), 0);
+    return key != NO_KEY ? key : 1;
+}
+
+/* The id that a name is, in 16 small hex digits; 0: it is none. */
+static uint64_t id_of(const char *name)
+{
+    uint8_t bytes[sizeof(uint64_t)];
+    char again[2 * sizeof bytes + 1];
+    uint64_t id = 0;
+    if (strlen(name) != sizeof again - 1 || !ls_hex_read(name, bytes, sizeof bytes)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
+        id = id << 8 | bytes[i];
+    }
+    ls_hex_write(again, bytes, sizeof bytes);
+    return strcmp(again, name) == 0 ? id : 0;
+}
+
+static uint16_t *first_of(ls_room_directory *directory, row_key by, uint64_t key)
+{
+    return &directory->first[by][key % BUCKETS];
+}
+
+static void link_row(ls_room_directory *directory, directory_row *row, row_key by, uint64_t key)
+{
+    row->keys[by] = key;
+    if (key != NO_KEY) {
+        uint16_t *first = first_of(directory, by, key);
+        row->next[by] = *first;
+        *first = (uint16_t)(row - directory->rows + 1);
+    }
+}
+
+static void unlink_row(ls_room_directory *directory, const directory_row *row, row_key by)
+{
+    uint16_t *link = first_of(directory, by, row->keys[by]);
+    if (row->keys[by] == NO_KEY) {
+        return;
+    }
+    while (*link != row - directory->rows + 1) {
+        link = &directory->rows[*link - 1].next[by];
+    }
+    *link = row->next[by];
+}
+
+/* `name`: that it has as well; NULL: any. NULL: there is no such row. */
+static const directory_row *find(const ls_room_directory *directory, row_key by, uint64_t key,
+                                 const char *name)
+{
+    for (uint16_t at = directory->first[by][key % BUCKETS]; at != NO_ROW;) {
+        const directory_row *row = &directory->rows[at - 1];
+        if (row->keys[by] == key && (!name || strcmp(row->name, name) == 0)) {
+            return row;
         }
+        at = row->next[by];
     }
     return NULL;
 }
 
+/* By its name or the id of its match. */
+static const directory_row *find_row(const ls_room_directory *directory, const char *name)
+{
+    const directory_row *row = find(directory, BY_NAME, name_key(name), name);
+    return row ? row : find(directory, BY_MATCH, id_of(name), NULL);
+}
+
+static directory_row *row_of(ls_room_directory *directory, const char *name)
+{
+    const directory_row *row = find(directory, BY_NAME, name_key(name), name);
+    return row ? &directory->rows[row - directory->rows] : NULL;
+}
+
+/* The last row takes the place of one that goes. */
 static void forget(ls_room_directory *directory, directory_row *row)
 {
-    *row = directory->rows[--directory->count];
-    memset(&directory->rows[directory->count], 0, sizeof *row);
+    directory_row *last = &directory->rows[--directory->count];
+    for (uint32_t by = 0; by < ROW_KEYS; by++) {
+        unlink_row(directory, row, by);
+        if (last != row) {
+            unlink_row(directory, last, by);
+        }
+    }
+    *row = *last;
+    for (uint32_t by = 0; last != row && by < ROW_KEYS; by++) {
+        link_row(directory, row, by, last->keys[by]);
+    }
+    memset(last, 0, sizeof *last);
+}
+
+static directory_row *add(ls_room_directory *directory, const char *name, uint64_t match_id)
+{
+    if (directory->count == LS_SERVICE_ROOMS_MAX) {
+        return NULL;
+    }
+    directory_row *row = &directory->rows[directory->count++];
+    ls_name_copy(row->name, sizeof row->name, name);
+    link_row(directory, row, BY_NAME, name_key(row->name));
+    link_row(directory, row, BY_MATCH, match_id);
+    return row;
+}
+
+static void set_match(ls_room_directory *directory, directory_row *row, uint64_t match_id)
+{
+    uint64_t before = row->keys[BY_MATCH];
+    if (before != match_id) {
+        unlink_row(directory, row, BY_MATCH);
+        unlink_row(directory, row, BY_MATCH_BEFORE);
+        link_row(directory, row, BY_MATCH, match_id);
+        link_row(directory, row, BY_MATCH_BEFORE, before);
+    }
 }
 
 void ls_room_directory_note(ls_room_directory *directory, const char *name, uint64_t match_id,
@@ -77,32 +190,12 @@ void ls_room_directory_note(ls_room_directory *directory, const char *name, uint
         }
         return;
     }
-    if (!row && directory->count < LS_SERVICE_ROOMS_MAX) {
-        row = &directory->rows[directory->count++];
-    }
+    row = row ? row : add(directory, name, match_id);
     if (row) {
-        char before[ID_BYTES];
-        memcpy(before, row->id, sizeof before);
-        ls_name_copy(row->name, sizeof row->name, name);
-        snprintf(row->id, sizeof row->id, "%016" PRIx64, match_id);
-        if (before[0] != '\0' && strcmp(before, row->id) != 0) {
-            memcpy(row->id_before, before, sizeof before);
-        }
+        set_match(directory, row, match_id);
         row->worker = worker;
         row->is_open = is_open;
     }
-}
-
-/* By its name or the id of its match; NULL: there is none. */
-static const directory_row *find_row(const ls_room_directory *directory, const char *name)
-{
-    for (uint32_t i = 0; i < directory->count; i++) {
-        const directory_row *row = &directory->rows[i];
-        if (strcmp(row->name, name) == 0 || strcmp(row->id, name) == 0) {
-            return row;
-        }
-    }
-    return NULL;
 }
 
 uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *name)
@@ -113,25 +206,20 @@ uint32_t ls_room_directory_find(const ls_room_directory *directory, const char *
 
 uint32_t ls_room_directory_find_match(const ls_room_directory *directory, uint64_t match_id)
 {
-    char id[ID_BYTES];
-    snprintf(id, sizeof id, "%016" PRIx64, match_id);
-    for (uint32_t i = 0; i < directory->count; i++) {
-        if (strcmp(directory->rows[i].id_before, id) == 0) {
-            return directory->rows[i].worker;
-        }
-    }
-    return ls_room_directory_find(directory, id);
+    const directory_row *row = find(directory, BY_MATCH_BEFORE, match_id, NULL);
+    row = row ? row : find(directory, BY_MATCH, match_id, NULL);
+    return row ? row->worker : UINT32_MAX;
 }
 
 bool ls_room_directory_is_expected(const ls_room_directory *directory, const char *name,
                                    uint64_t match_id)
 {
-    char id[ID_BYTES];
-    snprintf(id, sizeof id, "%016" PRIx64, match_id);
-    const directory_row *by_id = find_row(directory, id);
+    const directory_row *by_match = find(directory, BY_MATCH, match_id, NULL);
     const directory_row *by_name = find_row(directory, name);
-    return (by_id && !by_id->is_open) || (by_name && !by_name->is_open);
+    return (by_match && !by_match->is_open) || (by_name && !by_name->is_open);
 }
+
+/* ---- seats ---- */
 
 void ls_room_directory_note_seats(ls_room_directory *directory, uint32_t worker,
                                   const ls_worker_seats *seats)

@@ -82,10 +82,11 @@ static void add_event(ls_room_keeper *keeper, const char *kind, const char *room
     ls_event_ring_add(&keeper->events, &event);
 }
 
-static void save_register(ls_room_keeper *keeper)
+/* After a change of the room of this name; NULL: of the bans. */
+static void save_register(ls_room_keeper *keeper, const char *name)
 {
     ls_text why = {{0}};
-    if (ls_room_register_save(keeper->rooms, &why) != LS_OK) {
+    if (ls_room_register_save(keeper->rooms, name, &why) != LS_OK) {
         ls_log_line(keeper->config.log, LS_LOG_ERROR,
                     "%s: after a crash the rooms would not be known", why.bytes);
     }
@@ -117,7 +118,7 @@ static uint64_t add_ban(ls_room_keeper *keeper, ls_ban *ban, uint32_t seconds, b
     const ls_ban *kept = ls_ban_list_add(ls_room_register_bans(keeper->rooms), ban);
     const ls_worker_message message = message_of_ban(kept, spares_players);
     ls_worker_pool_send_all(keeper->pool, &message);
-    save_register(keeper);
+    save_register(keeper, NULL);
     ls_text_set(&text, "%s %s is banned for %" PRIu32 " s%s%s", ls_ban_kind_word(ban->kind),
                 ban->what, seconds, ban->why[0] ? ": " : "", ban->why);
     add_event(keeper, "ban", "", text.bytes);
@@ -409,7 +410,7 @@ static void room_is_open(ls_room_keeper *keeper, ls_registered_room *room,
         room->is_unplayed = true;
         ls_room_register_note_opened(keeper->rooms);
     }
-    save_register(keeper);
+    save_register(keeper, room->report.name);
     notify_directory(keeper, room, true);
 }
 
@@ -419,7 +420,7 @@ static void forget_room(ls_room_keeper *keeper, const ls_registered_room *room)
     ls_name_copy(name, sizeof name, room->report.name);
     notify_directory(keeper, room, false);
     ls_room_register_remove(keeper->rooms, name);
-    save_register(keeper);
+    save_register(keeper, name);
 }
 
 static void fail_room(ls_room_keeper *keeper, const ls_registered_room *room, const char *text)
@@ -476,7 +477,7 @@ static void note_pause(ls_room_keeper *keeper, ls_registered_room *room,
 {
     room->is_paused = pending->kind == LS_SERVICE_PAUSE_ROOM;
     room->pause_why = room->is_paused ? pending->text : (ls_text){{0}};
-    save_register(keeper);
+    save_register(keeper, room->report.name);
 }
 
 static bool is_about_pause(const pending_command *pending)
@@ -525,7 +526,7 @@ static void on_report(ls_room_keeper *keeper, const ls_worker_message *message)
     ls_room_report_copy(&room->report, &message->report);
     if (room->is_open && room->is_unplayed && !message->is_unplayed) {
         room->is_unplayed = false;
-        save_register(keeper);
+        save_register(keeper, room->report.name);
     }
     if (has_changed) {
         ls_room_keeper_tend(keeper);
@@ -553,7 +554,7 @@ static void open_next(ls_room_keeper *keeper, ls_registered_room *room, uint32_t
     add_event(keeper, "room-next", room->report.name, ls_room_rotation_words(room->settings, turn));
     notify_directory(keeper, room, true);
     open_unasked(keeper, room);
-    save_register(keeper);
+    save_register(keeper, room->report.name);
 }
 
 static void on_gone(ls_room_keeper *keeper, const ls_worker_message *message)
@@ -790,7 +791,7 @@ static void lift_ban_for(ls_room_keeper *keeper, uint64_t number, const service_
     }
     keeper->message.kind = LS_WORKER_COMMAND;
     ls_worker_pool_send_all(keeper->pool, &keeper->message);
-    save_register(keeper);
+    save_register(keeper, NULL);
     add_event(keeper, "unban", "", text.bytes);
     tell_asker(asker, LS_OK, "");
 }

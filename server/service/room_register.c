@@ -14,12 +14,18 @@
 struct ls_room_register {
     char path[LS_WORKER_PATH_BYTES_MAX]; /* "": no file */
     int lock;                            /* held while the register is there; -1: none */
+    size_t whole_bytes; /* of the file when it was written as a whole; 0: that comes next */
+    size_t added_bytes; /* of changes behind that */
     ls_ban_list bans;
     uint32_t count;
     uint64_t opened;
     uint64_t ended;
     ls_room_counters gone;
     ls_registered_room *rows[LS_SERVICE_ROOMS_MAX]; /* in the order of their names */
+};
+
+enum {
+    ADDED_BYTES_MIN = 65536, /* of changes, before the file is written anew */
 };
 
 /* ---- rows ---- */
@@ -181,45 +187,115 @@ static ls_status find_journal(const ls_room_register *rooms, const char *name,
     return bytes > 0 && (size_t)bytes < LS_WORKER_PATH_BYTES_MAX ? LS_OK : LS_MALFORMED;
 }
 
-static char *print(const ls_room_register *rooms)
+static void write_room(const ls_room_register *rooms, const ls_registered_room *room, ls_json *list)
 {
-    ls_json *json = ls_json_create();
-    ls_json *list = ls_json_array(json, "rooms");
-    for (uint32_t i = 0; i < rooms->count; i++) {
-        const ls_registered_room *room = rooms->rows[i];
-        if (room->journal[0] != '\0') {
-            ls_json *object = ls_json_append(list);
-            ls_json_text(object, "name", room->report.name);
-            ls_json_text(object, "group", room->report.group);
-            ls_json_number(object, "worker", room->report.worker);
-            ls_json_text(object, "journal", journal_name(rooms, room->journal));
-            ls_json_hash(object, "match_id", room->report.match_id);
-            if (room->is_unplayed) {
-                ls_json_bool(object, "unplayed", true);
-            }
-            if (room->is_paused) {
-                ls_json_text(object, "paused", room->pause_why.bytes);
-            }
-            ls_room_settings_write(room->settings, ls_json_object(object, "settings"));
-        }
+    ls_json *object = ls_json_append(list);
+    ls_json_text(object, "name", room->report.name);
+    ls_json_text(object, "group", room->report.group);
+    ls_json_number(object, "worker", room->report.worker);
+    ls_json_text(object, "journal", journal_name(rooms, room->journal));
+    ls_json_hash(object, "match_id", room->report.match_id);
+    if (room->is_unplayed) {
+        ls_json_bool(object, "unplayed", true);
     }
-    ls_ban_list_write(&rooms->bans, ls_clock_unix_ms() / 1000, ls_json_array(json, "bans"));
-    char *text = ls_json_print_line(json);
-    ls_json_destroy(json);
-    return text;
+    if (room->is_paused) {
+        ls_json_text(object, "paused", room->pause_why.bytes);
+    }
+    ls_room_settings_write(room->settings, ls_json_object(object, "settings"));
 }
 
-ls_status ls_room_register_save(const ls_room_register *rooms, ls_text *why)
+static void write_bans(const ls_room_register *rooms, ls_json *json)
+{
+    ls_ban_list_write(&rooms->bans, ls_clock_unix_ms() / 1000, ls_json_array(json, "bans"));
+}
+
+/* A room without a journal has nothing to go on with. */
+static bool is_written(const ls_registered_room *room)
+{
+    return room && room->journal[0] != '\0';
+}
+
+static void write_whole(const ls_room_register *rooms, ls_json *json)
+{
+    ls_json *list = ls_json_array(json, "rooms");
+    for (uint32_t i = 0; i < rooms->count; i++) {
+        if (is_written(rooms->rows[i])) {
+            write_room(rooms, rooms->rows[i], list);
+        }
+    }
+    write_bans(rooms, json);
+}
+
+static void write_change(const ls_room_register *rooms, const char *name, ls_json *json)
+{
+    const ls_registered_room *room = name ? ls_room_register_find(rooms, name) : NULL;
+    if (is_written(room)) {
+        write_room(rooms, room, ls_json_array(json, "rooms"));
+    } else if (name) {
+        ls_json_text(json, "gone", name);
+    } else {
+        write_bans(rooms, json);
+    }
+}
+
+typedef ls_status (*write_bytes)(const char *path, const char *what, const uint8_t *bytes,
+                                 size_t size, ls_text *why);
+
+/* Writes a line of the file; *bytes says how long it is. */
+static ls_status put_line(const char *path, const ls_json *json, write_bytes put, size_t *bytes,
+                          ls_text *why)
+{
+    char *text = ls_json_print_line(json);
+    if (!text) {
+        return LS_NO_MEMORY;
+    }
+    *bytes = strlen(text) + 1;
+    text[*bytes - 1] = '\n';
+    ls_status status = put(path, "list of rooms", (const uint8_t *)text, *bytes, why);
+    ls_json_release_line(text);
+    return status;
+}
+
+static ls_status save_change(ls_room_register *rooms, const char *name, ls_text *why)
+{
+    size_t bytes = 0;
+    ls_json *json = ls_json_create();
+    write_change(rooms, name, json);
+    ls_status status = put_line(rooms->path, json, ls_private_file_append, &bytes, why);
+    ls_json_destroy(json);
+    rooms->added_bytes += bytes;
+    return status;
+}
+
+static ls_status save_whole(ls_room_register *rooms, ls_text *why)
+{
+    size_t bytes = 0;
+    ls_json *json = ls_json_create();
+    write_whole(rooms, json);
+    ls_status status = put_line(rooms->path, json, ls_private_file_replace, &bytes, why);
+    ls_json_destroy(json);
+    rooms->whole_bytes = status == LS_OK ? bytes : 0;
+    rooms->added_bytes = 0;
+    return status;
+}
+
+ls_status ls_room_register_save(ls_room_register *rooms, const char *name, ls_text *why)
 {
     if (rooms->path[0] == '\0') {
         return LS_OK;
     }
-    char *text = print(rooms);
-    ls_status status = text ? ls_private_file_replace(rooms->path, "list of rooms",
-                                                      (const uint8_t *)text, strlen(text), why)
-                            : LS_NO_MEMORY;
-    ls_json_release_line(text);
-    return status;
+    bool is_whole =
+        rooms->whole_bytes == 0 || rooms->added_bytes > rooms->whole_bytes + ADDED_BYTES_MIN;
+    if (!is_whole && save_change(rooms, name, why) == LS_OK) {
+        return LS_OK;
+    }
+    return save_whole(rooms, why);
+}
+
+static ls_registered_room *add_anew(ls_room_register *rooms, const char *name)
+{
+    ls_room_register_remove(rooms, name);
+    return ls_room_register_add(rooms, name);
 }
 
 static ls_status read_room(ls_room_register *rooms, const ls_json *object)
@@ -227,7 +303,7 @@ static ls_status read_room(ls_room_register *rooms, const ls_json *object)
     const char *name = ls_json_read_text(object, "name");
     const char *group = ls_json_read_text(object, "group");
     const char *journal = ls_json_read_text(object, "journal");
-    ls_registered_room *room = name && group && journal ? ls_room_register_add(rooms, name) : NULL;
+    ls_registered_room *room = name && group && journal ? add_anew(rooms, name) : NULL;
     if (!room || find_journal(rooms, journal, room->journal) != LS_OK) {
         return LS_MALFORMED;
     }
@@ -263,6 +339,47 @@ static void read_ban(ls_room_register *rooms, const ls_json *object)
     }
 }
 
+/* All of it, or what has changed. */
+static ls_status read_line(ls_room_register *rooms, const char *line, size_t size)
+{
+    ls_json *json = ls_json_parse(line, size);
+    ls_status status = ls_json_is_object(json) ? LS_OK : LS_MALFORMED;
+    const ls_json *object = ls_json_read_members(json, "rooms");
+    for (; status == LS_OK && object; object = ls_json_next(object)) {
+        status = read_room(rooms, object);
+    }
+    const char *gone = ls_json_read_text(json, "gone");
+    if (gone) {
+        ls_room_register_remove(rooms, gone);
+    }
+    if (ls_json_has(json, "bans")) {
+        rooms->bans = (ls_ban_list){.newest = rooms->bans.newest};
+    }
+    object = ls_json_read_members(json, "bans");
+    for (; status == LS_OK && object; object = ls_json_next(object)) {
+        read_ban(rooms, object);
+    }
+    ls_json_destroy(json);
+    return status;
+}
+
+/* The last line has no end where the service was killed while it wrote: that change is not known.
+ * The first one was written as a whole; of an older version it is the file. */
+static ls_status read_lines(ls_room_register *rooms, const char *text, size_t size)
+{
+    ls_status status = size > 0 ? LS_OK : LS_MALFORMED;
+    for (size_t at = 0; status == LS_OK && at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        size_t bytes = end ? (size_t)(end - text) - at : size - at;
+        if (!end && at > 0) {
+            return LS_OK;
+        }
+        status = read_line(rooms, text + at, bytes);
+        at += bytes + 1;
+    }
+    return status;
+}
+
 static ls_status read_file(ls_room_register *rooms, ls_text *why)
 {
     ls_mapped_file file = {NULL, 0};
@@ -273,17 +390,7 @@ static ls_status read_file(ls_room_register *rooms, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    ls_json *json = ls_json_parse((const char *)file.bytes, file.size);
-    status = json ? LS_OK : LS_MALFORMED;
-    const ls_json *object = ls_json_read_members(json, "rooms");
-    for (; status == LS_OK && object; object = ls_json_next(object)) {
-        status = read_room(rooms, object);
-    }
-    object = ls_json_read_members(json, "bans");
-    for (; status == LS_OK && object; object = ls_json_next(object)) {
-        read_ban(rooms, object);
-    }
-    ls_json_destroy(json);
+    status = read_lines(rooms, (const char *)file.bytes, file.size);
     ls_mapped_file_close(&file);
     return status == LS_OK ? LS_OK
                            : ls_fail(status, why,

@@ -215,3 +215,35 @@ Test(room_directory, newcomer_that_repeats_itself_takes_no_second_seat)
     cr_assert_eq(ls_room_directory_send(directory, 0, 1002), 0);
     cr_assert_eq(ls_room_directory_send(directory, 0, 1000), 1, "it stays with its answer");
 }
+
+/* Rows that go are taken out of what finds them, wherever they stand. */
+Test(room_directory, as_many_rooms_as_a_service_has_are_found_while_others_come_and_go)
+{
+    char name[32];
+    char id[32];
+    for (uint32_t i = 0; i < LS_SERVICE_ROOMS_MAX; i++) {
+        snprintf(name, sizeof name, "room-%u", i);
+        ls_room_directory_note(directory, name, i + 1, i % 7, true);
+    }
+    ls_room_directory_note(directory, "one too many", 1u << 20, 0, true);
+    cr_assert_eq(ls_room_directory_find(directory, "one too many"), UINT32_MAX);
+    for (uint32_t i = 0; i < LS_SERVICE_ROOMS_MAX; i++) {
+        snprintf(name, sizeof name, "room-%u", i);
+        if (i % 3 == 0) {
+            ls_room_directory_note(directory, name, 0, 0, true);
+        } else if (i % 3 == 1) {
+            ls_room_directory_note(directory, name, (1u << 20) + i, 8, false);
+        }
+    }
+    for (uint32_t i = 0; i < LS_SERVICE_ROOMS_MAX; i++) {
+        uint32_t worker = i % 3 == 0 ? UINT32_MAX : i % 3 == 1 ? 8 : i % 7;
+        uint32_t match = i % 3 == 1 ? (1u << 20) + i : i + 1;
+        snprintf(name, sizeof name, "room-%u", i);
+        snprintf(id, sizeof id, "%016x", match);
+        cr_assert_eq(ls_room_directory_find(directory, name), worker, "%s", name);
+        cr_assert_eq(ls_room_directory_find(directory, id), worker, "%s", id);
+        cr_assert_eq(ls_room_directory_find_match(directory, i + 1), worker, "%s", name);
+        cr_assert_eq(ls_room_directory_is_expected(directory, name, 0), i % 3 == 1, "%s", name);
+    }
+    cr_assert_eq(ls_room_directory_find(directory, "FEDCBA9876543210"), UINT32_MAX);
+}

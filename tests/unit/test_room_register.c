@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/service/room_register.h"
 
+#include "lockstep/common/system/file.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +89,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     room->is_unplayed = true;
     ls_text_set(&room->pause_why, "lunch");
     add("without-a-journal");
-    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
     open_again();
     cr_assert_eq(ls_room_register_count(rooms), 1);
     const ls_registered_room *known = ls_room_register_find(rooms, "arena-1");
@@ -109,7 +111,7 @@ Test(room_register, a_journal_beside_the_file_is_found_wherever_both_are)
     ls_registered_room *room = add("arena-1");
     char moved[sizeof path + 16];
     ls_name_copy(room->journal, sizeof room->journal, "/tmp/arena-1.journal");
-    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
     snprintf(moved, sizeof moved, "/tmp/../tmp/%s", path + strlen("/tmp/"));
     ls_room_register_destroy(rooms);
     cr_assert_eq(ls_room_register_create(moved, &rooms, NULL), LS_OK);
@@ -126,7 +128,7 @@ Test(room_register, bans_are_known_again_until_they_end)
     cr_assert_eq(ls_ban_set(&long_one, LS_BAN_NAME, "Mallory", NULL), LS_OK);
     ls_ban_list_add(bans, &short_one);
     cr_assert_eq(ls_ban_list_add(bans, &long_one)->number, 2);
-    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
     open_again();
     bans = ls_room_register_bans(rooms);
     const ls_ban_subject who = {.origin = 7, .name = "mallory"};
@@ -134,6 +136,95 @@ Test(room_register, bans_are_known_again_until_they_end)
     cr_assert(found && found->number == 2 && strcmp(found->why, "rude") == 0);
     const ls_ban_subject other = {.origin = 7, .name = "ann"};
     cr_assert_null(ls_ban_list_find(bans, &other, 0));
+}
+
+static void add_with_journal(const char *name)
+{
+    ls_registered_room *room = add(name);
+    snprintf(room->journal, sizeof room->journal, "/j/%s.journal", name);
+    cr_assert_eq(ls_room_register_save(rooms, name, NULL), LS_OK);
+}
+
+static void add_to_file(const char *text)
+{
+    FILE *file = fopen(path, "a");
+    fputs(text, file);
+    fclose(file);
+}
+
+Test(room_register, each_change_is_known_again)
+{
+    ls_ban ban = {.until_unix_s = UINT32_MAX};
+    add_with_journal("a");
+    add_with_journal("b");
+    add_with_journal("c");
+    ls_room_register_remove(rooms, "a");
+    cr_assert_eq(ls_room_register_save(rooms, "a", NULL), LS_OK);
+    ls_room_register_find(rooms, "b")->report.worker = 5;
+    cr_assert_eq(ls_room_register_save(rooms, "b", NULL), LS_OK);
+    ls_room_register_find(rooms, "c")->journal[0] = '\0';
+    cr_assert_eq(ls_room_register_save(rooms, "c", NULL), LS_OK);
+    cr_assert_eq(ls_ban_set(&ban, LS_BAN_NAME, "Mallory", NULL), LS_OK);
+    uint64_t number = ls_ban_list_add(ls_room_register_bans(rooms), &ban)->number;
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 1);
+    cr_assert_eq(ls_room_register_find(rooms, "b")->report.worker, 5);
+    cr_assert(ls_ban_list_lift(ls_room_register_bans(rooms), number));
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    open_again();
+    cr_assert_not(ls_ban_list_lift(ls_room_register_bans(rooms), number));
+}
+
+Test(room_register, a_change_that_was_not_written_to_its_end_is_not_known)
+{
+    add_with_journal("a");
+    add_with_journal("b");
+    add_to_file("{\"gone\":\"a\"");
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 2);
+    add_with_journal("c"); /* not behind what is torn */
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 3);
+    add_to_file("{\"gone\":\"a\"}}\n");
+    ls_room_register_destroy(rooms);
+    rooms = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_room_register_create(path, &rooms, &why), LS_MALFORMED);
+}
+
+/* As when a service opens its rooms: to write all of them for each would take the square of them.
+ */
+Test(room_register, many_rooms_are_written_anew_a_few_times)
+{
+    enum {
+        ROOMS = 600,
+    };
+    char name[16];
+    uint64_t number = 0;
+    uint32_t anew = 0;
+    for (uint32_t i = 0; i < ROOMS; i++) {
+        ls_file_facts facts;
+        snprintf(name, sizeof name, "r%u", i);
+        add_with_journal(name);
+        cr_assert(ls_file_look(path, &facts));
+        anew += facts.number != number;
+        number = facts.number;
+    }
+    cr_assert_leq(anew, 10, "%u", anew);
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), ROOMS);
+    cr_assert_str_eq(ls_room_register_find(rooms, "r599")->journal, "/j/r599.journal");
+}
+
+Test(room_register, a_file_that_was_deleted_is_made_anew)
+{
+    add_with_journal("a");
+    cr_assert_eq(remove(path), 0);
+    add_with_journal("b");
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 2);
 }
 
 Test(room_register, two_services_have_no_folder_together)
@@ -169,7 +260,7 @@ Test(room_register, a_file_that_cannot_be_written_is_told)
     ls_room_register *other = NULL;
     cr_assert_eq(ls_room_register_create("/nowhere/rooms.json", &other, NULL), LS_OK);
     ls_text why = {{0}};
-    cr_assert_eq(ls_room_register_save(other, &why), LS_IO);
+    cr_assert_eq(ls_room_register_save(other, NULL, &why), LS_IO);
     cr_assert(strstr(why.bytes, "/nowhere/rooms.json"));
     ls_room_register_destroy(other);
 }
