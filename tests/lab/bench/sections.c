@@ -17,6 +17,8 @@ static const bench_section sections[] = {
     {"client", "lockstep-client in a match of two on real sockets against bare ENet", bench_client},
     {"service", "lockstep-server --config on two workers, rooms of four in the arena",
      bench_service},
+    {"rooms", "how many rooms of four a core carries in time, their players on another one",
+     bench_rooms},
     {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
     {"growth", "what a client takes of its link by players, rate and loss, in virtual time",
      bench_growth},

@@ -24,6 +24,7 @@ ls_status bench_relay(const bench_plan *plan, bench_report *report, ls_text *why
 ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_client(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_service(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_rooms(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_watch(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_start(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why);
