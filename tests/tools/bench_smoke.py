@@ -10,7 +10,7 @@ import tempfile
 
 SECTIONS = (
     "sims", "hash", "session", "net", "client", "watch", "start", "join", "journal", "timestep",
-    "view", "math", "matches", "causes", "sealed", "service", "relay", "growth",
+    "view", "math", "matches", "causes", "sealed", "service", "rooms", "relay", "growth",
 )
 VERDICTS = ("ok", "MISSED")
 

@@ -142,7 +142,7 @@ def check_refusals():
                    "--server", "192.0.2.1")
     expect_refused(ENVIRONMENT, "is there already", *good, "192.0.2.1", "--out", "seat.token")
     expect_refused(USAGE, "the port in '192.0.2.1:0'", *good, "192.0.2.1:0")
-    expect_refused(USAGE, "HOST[:PORT]", *good, "")
+    expect_refused(USAGE, "--server is empty", *good, "")
     expect_refused(USAGE, "up to 32 servers", *good, ",".join(["192.0.2.1"] * 33))
     many = run(*good, ",".join(["192.0.2.1"] * 32))
     expect(many.returncode == CLEAN, "32 servers", many)
