@@ -117,7 +117,9 @@ ADAPTERS = {
     "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
     "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": (
-        "common/program/log_format.c", "common/program/player_name.c", "tests/unit/test_letters.c"),
+        "common/program/log_format.c", "common/program/player_name.c",
+        "tests/unit/test_pictures.c",
+    ),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
     "aclapi.h": ("common/system/windows/*",),

@@ -1,7 +1,8 @@
 """Unit tests: every one of them is run by CTest.
 
-CTest runs the tests of test_<module>.c by the filter <module>/*, out of an executable that other
-modules share: a test of another suite, or a file that is not listed, would never run.
+CTest runs the tests of a module by the filter <module>/*, out of an executable that other modules
+share: a test of a suite that is not listed for its file, or a file that is not listed, would never
+run.
 """
 
 import re
@@ -15,37 +16,42 @@ TEST = re.compile(
 )
 
 
-def listed_modules(sources):
-    """The words of the list, without its comments."""
+def listed_suites(sources):
+    """{file's name: suites that run of it}: what the list says without its comments."""
     texts = [source.text for source in sources if source.path == LIST]
-    return set(re.findall(r"\w+", re.sub(r"#.*", "", "\n".join(texts))))
+    text = re.sub(r"#.*", "", "\n".join(texts))
+    suites = {name: {name} for name in re.findall(r"\w+", text)}
+    for modules in re.findall(r"\bMODULES\b(.*?)(?:\bSOURCES\b|\bUSES\b)", text, re.DOTALL):
+        for name, own in re.findall(r"(\w+)\s*\(([^()]*)\)", modules):
+            suites[name] = set(own.split())
+    return suites
 
 
-def file_findings(source, module, modules):
-    if module not in modules:
-        yield Finding(source.path, 1, f"{module} is not listed in {LIST}: nothing runs it")
-    count = 0
+def file_findings(source, name, listed):
+    if name not in listed:
+        yield Finding(source.path, 1, f"{name} is not listed in {LIST}: nothing runs it")
+    missing = set(listed.get(name, {name}))
     for match in TEST.finditer(source.code):
-        count += 1
         suite = match.group(1) or match.group(2)
-        if suite != module:
+        missing.discard(suite)
+        if suite not in listed.get(name, {name}):
             line = source.line_of(match.start())
-            yield Finding(source.path, line, f"suite {suite} in the file of {module} never runs")
-    if count == 0:
-        yield Finding(source.path, 1, "no tests in it")
+            yield Finding(source.path, line, f"suite {suite} in the file of {name} never runs")
+    if missing:
+        yield Finding(source.path, 1, f"no tests of {', '.join(sorted(missing))} in it")
 
 
 def find(sources, _context):
-    modules = listed_modules(sources)
+    listed = listed_suites(sources)
     return [
         finding
         for source in sources
         if (name := FILE.fullmatch(source.path))
-        for finding in file_findings(source, name.group(1), modules)
+        for finding in file_findings(source, name.group(1), listed)
     ]
 
 
-_LIST = "ls_add_unit_tests(common MODULES rng hash # text\n  USES lockstep_core)\n"
+_LIST = "ls_add_unit_tests(common MODULES rng hash # text\n  sums (sum mean) USES lockstep_core)\n"
 
 SAMPLES = (
     (
@@ -77,6 +83,16 @@ SAMPLES = (
     (
         "a file without tests",
         {LIST: _LIST, "tests/unit/test_rng.c": "int x; /* Test(rng, a) */\n"},
-        ["no tests in it"],
+        ["no tests of rng in it"],
+    ),
+    (
+        "a file of two suites",
+        {LIST: _LIST, "tests/unit/test_sums.c": "Test(sum, a)\n{\n}\n\nTest(mean, b)\n{\n}\n"},
+        [],
+    ),
+    (
+        "a file of two suites with one of them and another one",
+        {LIST: _LIST, "tests/unit/test_sums.c": "Test(sum, a)\n{\n}\n\nTest(sums, b)\n{\n}\n"},
+        ["test_sums.c:5: suite sums", "no tests of mean"],
     ),
 )

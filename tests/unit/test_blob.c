@@ -1,15 +1,18 @@
-#include "lockstep/protocol/blob/blob.h"
-
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/compress/compress.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/protocol/blob/blob.h"
+#include "lockstep/protocol/blob/blob_packet.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/refused_memory.h"
+#include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
+
+/* ---- blob ---- */
 
 enum {
     BYTES = 5 * 65536 + 100,
@@ -155,4 +158,190 @@ Test(blob, a_string_that_is_streamed_stays, .signal = SIGABRT)
     ls_blob_seal(blob);
     ls_blob_add_user(blob);
     ls_blob_start(blob, 10);
+}
+
+/* ---- blob_packet ---- */
+
+/* Holds BLOB_PART and BLOB_ACK against protocol/PROTOCOL.md: what is expected stands here a second
+ * time, in the notation of that page. */
+
+static uint8_t content[LS_BLOB_PART_BYTES];
+
+/* The packet with its check. */
+static size_t sealed(wire_bits *wire)
+{
+    wire->count = wire_size(wire) * 8;
+    wire_u(wire, ls_hash_bytes(wire->bytes, wire_size(wire), 0) & UINT32_MAX, 32);
+    return wire_size(wire);
+}
+
+static wire_bits part_wire(uint32_t index, bool is_last, uint32_t size)
+{
+    wire_bits wire = WIRE(U(36, 6), U(200, 8), U(is_last, 1), U(index, 25), U(0xfedcba98, 32));
+    for (uint32_t i = 0; i < size; i++) {
+        wire_u(&wire, content[i], 8);
+    }
+    return wire;
+}
+
+static ls_blob_part part_of(uint32_t index, bool is_last, uint32_t size)
+{
+    for (uint32_t i = 0; i < sizeof content; i++) {
+        content[i] = (uint8_t)(i * 7 + 1);
+    }
+    return (ls_blob_part){.blob = 200,
+                          .is_last = is_last,
+                          .index = index,
+                          .packet = 0xfedcba98,
+                          .size = size,
+                          .bytes = content};
+}
+
+static void expect_part(ls_blob_part part)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    wire_bits wire = part_wire(part.index, part.is_last, part.size);
+    size_t size = sealed(&wire);
+    memset(bytes, 0xff, sizeof bytes);
+    cr_assert_eq(ls_blob_part_write(&part, bytes), size);
+    cr_assert_arr_eq(bytes, wire.bytes, size);
+
+    ls_blob_part read;
+    cr_assert_eq(ls_blob_part_read(bytes, size, &read), LS_OK);
+    cr_assert(read.blob == part.blob && read.is_last == part.is_last && read.index == part.index);
+    cr_assert(read.packet == part.packet && read.size == part.size);
+    cr_assert_eq(memcmp(read.bytes, part.bytes, part.size), 0);
+}
+
+Test(blob_packet, a_part_is_laid_out_as_written)
+{
+    expect_part(part_of(0, false, LS_BLOB_PART_BYTES));
+    expect_part(part_of((1u << 25) - 1, true, LS_BLOB_PART_BYTES));
+    expect_part(part_of(5, true, 1));
+    ls_blob_part whole = part_of(0, true, LS_BLOB_PART_BYTES);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    cr_assert_eq(ls_blob_part_write(&whole, bytes), LS_PACKET_BYTES_MAX);
+}
+
+static ls_status read_part(wire_bits *wire)
+{
+    ls_blob_part part;
+    return ls_blob_part_read(wire->bytes, sealed(wire), &part);
+}
+
+Test(blob_packet, a_part_of_another_size_is_malformed)
+{
+    part_of(0, false, 1);
+    wire_bits wire = part_wire(0, false, LS_BLOB_PART_BYTES - 1);
+    cr_expect_eq(read_part(&wire), LS_MALFORMED);
+    wire = part_wire(0, false, LS_BLOB_PART_BYTES);
+    cr_expect_eq(read_part(&wire), LS_OK);
+    wire = part_wire(0, true, LS_BLOB_PART_BYTES);
+    wire_u(&wire, 1, 8);
+    cr_expect_eq(read_part(&wire), LS_MALFORMED);
+    wire = part_wire(0, true, 1);
+    cr_expect_eq(read_part(&wire), LS_OK);
+    wire = part_wire(0, true, 0);
+    cr_expect_eq(read_part(&wire), LS_MALFORMED);
+    wire = part_wire(0, true, 1);
+    wire.bytes[0] ^= 1; /* another kind */
+    cr_expect_eq(read_part(&wire), LS_MALFORMED);
+}
+
+static wire_bits ack_wire(uint32_t count)
+{
+    wire_bits wire = WIRE(U(37, 6), U(200, 8), U(0x1234567, 25), U(99, 32), U(0xffffffff, 32),
+                          U(254, 8), UVAR(count));
+    for (uint32_t i = 0; i < count; i++) {
+        wire_u(&wire, i % 3 == 0, 1);
+    }
+    return wire;
+}
+
+Test(blob_packet, an_acknowledgement_is_laid_out_as_written)
+{
+    static const uint32_t counts[] = {0, 1, 8, 500, LS_BLOB_ACK_PARTS - 1};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        uint8_t bytes[LS_PACKET_BYTES_MAX];
+        ls_blob_ack ack = {
+            .blob = 200, .first = 0x1234567, .received = 99, .newest = 0xffffffff, .hold = 254};
+        ack.count = counts[i];
+        for (uint32_t part = 0; part < ack.count; part += 3) {
+            ack.has[part / 8] |= (uint8_t)(1u << (part % 8));
+        }
+        wire_bits wire = ack_wire(ack.count);
+        size_t size = sealed(&wire);
+        memset(bytes, 0xff, sizeof bytes);
+        cr_assert_eq(ls_blob_ack_write(&ack, bytes), size);
+        cr_assert_arr_eq(bytes, wire.bytes, size);
+        ls_blob_ack read;
+        cr_assert_eq(ls_blob_ack_read(bytes, size, &read), LS_OK);
+        cr_assert_eq(memcmp(&read, &ack, sizeof ack), 0);
+    }
+}
+
+static ls_status read_ack(wire_bits *wire)
+{
+    ls_blob_ack ack;
+    return ls_blob_ack_read(wire->bytes, sealed(wire), &ack);
+}
+
+Test(blob_packet, an_acknowledgement_of_too_many_or_with_more_behind_is_malformed)
+{
+    wire_bits wire = ack_wire(LS_BLOB_ACK_PARTS);
+    cr_expect_eq(read_ack(&wire), LS_MALFORMED);
+    wire = ack_wire(9);
+    wire.count = wire_size(&wire) * 8;
+    wire_u(&wire, 0, 8);
+    cr_expect_eq(read_ack(&wire), LS_MALFORMED);
+    wire = ack_wire(9);
+    wire.bytes[wire_size(&wire) - 1] |= 0x80; /* the padding */
+    cr_expect_neq(wire.count % 8, 0);
+    cr_expect_eq(read_ack(&wire), LS_MALFORMED);
+    wire = ack_wire(9);
+    cr_expect_eq(read_ack(&wire), LS_OK);
+}
+
+/* Everything that is not what was sent is refused, and leaves what was there. */
+static void expect_refused(const uint8_t *bytes, size_t size)
+{
+    ls_blob_part part;
+    ls_blob_ack ack;
+    memset(&part, 0x55, sizeof part);
+    memset(&ack, 0x55, sizeof ack);
+    ls_blob_part part_before = part;
+    ls_blob_ack ack_before = ack;
+    cr_assert_eq(ls_blob_part_read(bytes, size, &part), LS_MALFORMED);
+    cr_assert_eq(ls_blob_ack_read(bytes, size, &ack), LS_MALFORMED);
+    cr_assert_eq(memcmp(&part, &part_before, sizeof part), 0);
+    cr_assert_eq(memcmp(&ack, &ack_before, sizeof ack), 0);
+}
+
+Test(blob_packet, an_altered_or_cut_packet_is_refused)
+{
+    uint8_t bytes[2][LS_PACKET_BYTES_MAX + 1] = {{0}};
+    ls_blob_part part = part_of(3, true, 40);
+    ls_blob_ack ack = {.blob = 1, .first = 2, .count = 77};
+    size_t sizes[2] = {ls_blob_part_write(&part, bytes[0]), ls_blob_ack_write(&ack, bytes[1])};
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        for (size_t size = 0; size < sizes[kind]; size++) {
+            expect_refused(bytes[kind], size);
+        }
+        expect_refused(bytes[kind], sizes[kind] + 1);
+        for (size_t bit = 0; bit < sizes[kind] * 8; bit++) {
+            bytes[kind][bit / 8] ^= (uint8_t)(1u << (bit % 8));
+            expect_refused(bytes[kind], sizes[kind]);
+            bytes[kind][bit / 8] ^= (uint8_t)(1u << (bit % 8));
+        }
+    }
+    expect_refused(bytes[0], sizeof bytes[0]);
+}
+
+Test(blob_packet, the_stream_has_a_frame_for_each_piece)
+{
+    cr_expect_eq(ls_blob_piece_count(1), 1);
+    cr_expect_eq(ls_blob_piece_count(65536), 1);
+    cr_expect_eq(ls_blob_piece_count(65537), 2);
+    cr_expect_eq(ls_blob_stream_bytes_max(65537), 65537 + 8);
+    cr_expect_eq(ls_blob_piece_count(LS_BLOB_BYTES_MAX), 4096);
 }

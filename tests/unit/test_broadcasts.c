@@ -1,15 +1,138 @@
-#include "lockstep/server/broadcast/broadcasts.h"
-
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/server/broadcast/broadcast_path.h"
+#include "lockstep/server/broadcast/broadcasts.h"
 #include "lockstep/tests/support/journal_sample.h"
+#include "lockstep/tools/replay/broadcast_index.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- broadcast_index ---- */
+
+static ls_status read_text(const char *text, replay_broadcast_index *out)
+{
+    return replay_broadcast_index_read(text, strlen(text), out);
+}
+
+#define MATCH "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":4,\"is_over\":false}"
+
+Test(broadcast_index, match_and_list_are_read)
+{
+    replay_broadcast_index index;
+    cr_assert_eq(read_text(MATCH, &index), LS_OK);
+    cr_expect_str_eq(index.match, "0123456789abcdef");
+    cr_expect_eq(index.segments, 7u);
+    cr_expect_eq(index.key, 4u);
+    cr_expect(!index.is_over);
+    index = (replay_broadcast_index){.segments = 0};
+    cr_assert_eq(read_text("{\"matches\":[" MATCH "]}", &index), LS_OK);
+    cr_expect_eq(index.segments, 7u);
+}
+
+Test(broadcast_index, empty_list_is_not_found)
+{
+    replay_broadcast_index index;
+    cr_expect_eq(read_text("{\"matches\":[]}", &index), LS_NOT_FOUND);
+}
+
+Test(broadcast_index, what_makes_no_sense_is_malformed_and_changes_nothing)
+{
+    static const char *const odd[] = {
+        "",
+        "[]",
+        "{}",
+        "7",
+        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":7,\"is_over\":false}",
+        "{\"match\":\"0123456789abcdef\",\"segments\":0,\"key\":0,\"is_over\":false}",
+        "{\"match\":\"0123456789abcdef\",\"segments\":-1,\"key\":0,\"is_over\":false}",
+        "{\"match\":\"0123456789abcdef\",\"segments\":1.5,\"key\":0,\"is_over\":false}",
+        "{\"match\":\"0123456789abcde/\",\"segments\":7,\"key\":4,\"is_over\":false}",
+        "{\"match\":\"0123456789abcdef0\",\"segments\":7,\"key\":4,\"is_over\":false}",
+        "{\"match\":7,\"segments\":7,\"key\":4,\"is_over\":false}",
+        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":4,\"is_over\":1}",
+        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":4}",
+        "{\"matches\":[[]]}",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        replay_broadcast_index index = {.segments = 77};
+        cr_expect_eq(read_text(odd[i], &index), LS_MALFORMED, "%s", odd[i]);
+        cr_expect_eq(index.segments, 77u);
+    }
+}
+
+Test(broadcast_index, head_of_a_segment_ends_behind_its_header)
+{
+    journal_sample sample;
+    journal_sample_config config = journal_sample_default();
+    journal_sample_make(&sample, &config);
+    size_t head = replay_broadcast_segment_head(sample.bytes, sample.size);
+    cr_assert(head > 0 && head < sample.size);
+    cr_expect_eq(memcmp(sample.bytes + head, "LSJR", 4), 0, "another record begins there");
+    cr_expect_eq(replay_broadcast_segment_head(sample.bytes, head), head);
+    for (size_t size = 0; size < head; size++) {
+        cr_expect_eq(replay_broadcast_segment_head(sample.bytes, size), 0u, "%zu bytes", size);
+    }
+    sample.bytes[head - 1] ^= 1;
+    cr_expect_eq(replay_broadcast_segment_head(sample.bytes, sample.size), 0u);
+    journal_sample_release(&sample);
+}
+
+/* ---- broadcast_path ---- */
+
+static bool is_read(const char *path)
+{
+    ls_broadcast_path out;
+    return ls_broadcast_path_read(path, &out);
+}
+
+Test(broadcast_path, each_path_names_one_thing)
+{
+    ls_broadcast_path path;
+    cr_assert(ls_broadcast_path_read("/broadcast", &path));
+    cr_expect_eq(path.kind, LS_BROADCAST_PATH_LIST);
+    cr_assert(ls_broadcast_path_read("/broadcast/00ff0123456789ab", &path));
+    cr_expect_eq(path.kind, LS_BROADCAST_PATH_INDEX);
+    cr_expect_eq(path.match_id, UINT64_C(0x00ff0123456789ab));
+    cr_assert(ls_broadcast_path_read("/broadcast/ffffffffffffffff/0", &path));
+    cr_expect_eq(path.kind, LS_BROADCAST_PATH_SEGMENT);
+    cr_expect_eq(path.match_id, UINT64_MAX);
+    cr_expect_eq(path.segment, 0u);
+    cr_assert(ls_broadcast_path_read("/broadcast/0000000000000000/99999999", &path));
+    cr_expect_eq(path.segment, 99999999u);
+}
+
+Test(broadcast_path, another_spelling_is_not_there)
+{
+    static const char *const odd[] = {
+        "",
+        "/",
+        "/broadcas",
+        "/broadcasts",
+        "/broadcast/",
+        "/broadcast/00ff0123456789a",
+        "/broadcast/00ff0123456789abc",
+        "/broadcast/00FF0123456789ab",
+        "/broadcast/00ff0123456789ab/",
+        "/broadcast/00ff0123456789ab/00",
+        "/broadcast/00ff0123456789ab/-1",
+        "/broadcast/00ff0123456789ab/+1",
+        "/broadcast/00ff0123456789ab/1x",
+        "/broadcast/00ff0123456789ab/1/",
+        "/broadcast/00ff0123456789ab/100000000",
+        "/broadcast//0",
+        "/broadcast/../play",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        cr_expect(!is_read(odd[i]), "%s", odd[i]);
+    }
+}
+
+/* ---- broadcasts ---- */
 
 #define MATCH_ID UINT64_C(0x123456789abcdef0)
 #define DELAY_S 10u

@@ -1,8 +1,13 @@
-/* Holds the datagrams against docs/relay.md. */
+#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/relay/relay_packet.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+/* ---- relay_packet ---- */
+
+/* Holds the datagrams against docs/relay.md. */
 
 #define BYTE(value) (uint8_t)(value)
 
@@ -201,4 +206,228 @@ Test(relay_packet, the_tag_of_the_key_file_comes_before_that_of_the_server)
     bytes[80] ^= 1;
     cr_assert_not(ls_relay_packet_has_access(bytes, file_key));
     cr_assert_not(ls_relay_packet_is_signed(bytes, key));
+}
+
+/* ---- relay_code ---- */
+
+static const char *parse(const char *text, ls_relay_code *code)
+{
+    const char *place = NULL;
+    ls_text why = {{0}};
+    ls_status status = ls_relay_code_parse(text, code, &place, &why);
+    cr_assert_eq(status == LS_OK, why.bytes[0] == '\0', "%s", text);
+    return status == LS_OK ? place : NULL;
+}
+
+Test(relay_code, no_character_looks_like_another_one)
+{
+    uint32_t count = 0;
+    for (int character = 0; character < 128; character++) {
+        count += ls_relay_code_has((char)character) ? 1 : 0;
+    }
+    cr_assert_eq(count, 32);
+    for (const char *at = "01IO-@ kq"; *at != '\0'; at++) {
+        cr_assert_not(ls_relay_code_has(*at), "%c", *at);
+    }
+}
+
+Test(relay_code, a_code_is_read_in_any_case_and_without_its_dash)
+{
+    static const char *const texts[] = {"K7QM-29F@play.example:99", "k7qm29f@play.example:99",
+                                        "K7qM-29f@play.example:99"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ls_relay_code code;
+        char text[LS_RELAY_CODE_BYTES];
+        cr_assert_str_eq(parse(texts[i], &code), "play.example:99");
+        ls_relay_code_format(&code, text);
+        cr_assert_str_eq(text, "K7QM-29F");
+    }
+}
+
+Test(relay_code, what_is_no_code_is_refused_with_a_reason)
+{
+    static const char *const texts[] = {"K7QM-29@a",
+                                        "K7QM-29FF@a",
+                                        "K7QM29F",
+                                        "K7QM-29F@",
+                                        "K7QM--29F@a",
+                                        "K7Q-M29F@a",
+                                        "KOQM-29F@a",
+                                        "@a",
+                                        "-K7QM29F@a",
+                                        "K7QM-2 F@a",
+                                        ""};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ls_relay_code code = {.name = "zzzz"};
+        cr_assert_null(parse(texts[i], &code), "%s", texts[i]);
+        cr_assert_eq(code.name[0], 'z');
+    }
+}
+
+Test(relay_code, an_address_is_no_code)
+{
+    cr_assert(ls_relay_code_is_meant("K7QM-29F@play.example"));
+    cr_assert_not(ls_relay_code_is_meant("play.example:7300"));
+}
+
+Test(relay_code, a_server_has_the_same_code_each_time_and_another_one_has_another)
+{
+    uint8_t key[LS_CIPHER_KEY_BYTES] = {1};
+    char first[LS_RELAY_NAME_CHARACTERS], again[LS_RELAY_NAME_CHARACTERS];
+    char second[LS_RELAY_NAME_CHARACTERS], other[LS_RELAY_NAME_CHARACTERS];
+    ls_relay_code_name(key, 0, first);
+    ls_relay_code_name(key, 0, again);
+    ls_relay_code_name(key, 1, second);
+    key[0] = 2;
+    ls_relay_code_name(key, 0, other);
+    cr_assert_arr_eq(first, again, sizeof first);
+    cr_assert_neq(memcmp(first, second, sizeof first), 0);
+    cr_assert_neq(memcmp(first, other, sizeof first), 0);
+    for (size_t i = 0; i < sizeof first; i++) {
+        cr_assert(ls_relay_code_has(first[i]));
+    }
+}
+
+/* Else codes would be guessed in fewer attempts. */
+Test(relay_code, every_character_comes_about_as_often)
+{
+    uint32_t counts[128] = {0};
+    for (uint32_t i = 0; i < 4096; i++) {
+        uint8_t key[LS_CIPHER_KEY_BYTES] = {(uint8_t)i, (uint8_t)(i >> 8)};
+        char secret[LS_RELAY_SECRET_CHARACTERS];
+        ls_relay_code_secret(key, secret);
+        for (size_t c = 0; c < sizeof secret; c++) {
+            counts[(uint8_t)secret[c]]++;
+        }
+    }
+    for (int character = 0; character < 128; character++) {
+        if (ls_relay_code_has((char)character)) {
+            cr_assert(counts[character] > 280 && counts[character] < 490, "%c: %u", character,
+                      counts[character]);
+        }
+    }
+}
+
+Test(relay_code, a_relay_is_found_at_its_own_port_unless_another_one_is_named)
+{
+    static const struct {
+        const char *place;
+        uint16_t port;
+    } places[] = {{"127.0.0.1", 7310}, {"127.0.0.1:99", 99}, {"[::1]", 7310}, {"[::1]:99", 99}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        ls_endpoint relay;
+        ls_text why = {{0}};
+        cr_assert_eq(ls_relay_find(places[i].place, &relay, &why), LS_OK, "%s", why.bytes);
+        cr_assert_eq(relay.port, places[i].port);
+        cr_assert(ls_endpoint_is_loopback(&relay));
+    }
+    ls_endpoint relay;
+    ls_text why = {{0}};
+    cr_assert_neq(ls_relay_find("127.0.0.1:0", &relay, &why), LS_OK);
+}
+
+/* ---- relay_keys ---- */
+
+static ls_key_pair server, relay;
+static uint8_t nonce[LS_RELAY_NONCE_BYTES] = {7};
+static const ls_relay_code code = {"K7QM", "29F"};
+static const uint64_t FLOW = 99;
+
+static void begin(void)
+{
+    cr_assert_eq(ls_cipher_init(), LS_OK);
+    ls_key_pair_random(&server);
+    ls_key_pair_random(&relay);
+}
+
+TestSuite(relay_keys, .init = begin);
+
+static ls_relay_keys keys_of(const ls_key_pair *own, uint64_t time_ms)
+{
+    const ls_relay_keys_of of = {own, server.public_key, relay.public_key, nonce, time_ms};
+    ls_relay_keys keys;
+    cr_assert(ls_relay_keys_make(&of, &keys));
+    return keys;
+}
+
+Test(relay_keys, both_sides_have_the_same_ones_and_no_registration_those_of_another)
+{
+    const ls_relay_keys of_server = keys_of(&server, 5);
+    const ls_relay_keys of_relay = keys_of(&relay, 5);
+    const ls_relay_keys later = keys_of(&server, 6);
+    cr_assert_arr_eq(&of_server, &of_relay, sizeof of_server);
+    cr_assert_neq(memcmp(of_server.proof, later.proof, sizeof later.proof), 0);
+    cr_assert_neq(memcmp(of_server.to_relay, of_server.to_server, sizeof later.to_relay), 0);
+    nonce[0]++;
+    const ls_relay_keys other = keys_of(&server, 5);
+    cr_assert_neq(memcmp(of_server.proof, other.proof, sizeof other.proof), 0);
+}
+
+Test(relay_keys, a_key_that_agrees_with_every_other_one_is_refused)
+{
+    const uint8_t zeros[LS_CIPHER_KEY_BYTES] = {0};
+    const ls_relay_keys_of of = {&relay, zeros, relay.public_key, nonce, 1};
+    ls_relay_keys keys;
+    cr_assert_not(ls_relay_keys_make(&of, &keys));
+}
+
+static ls_relay_packet prove_of(const ls_relay_proof *proof)
+{
+    ls_relay_packet prove = {.kind = LS_RELAY_PROVE};
+    memcpy(prove.point, proof->point, sizeof prove.point);
+    return prove;
+}
+
+static bool is_proven(const ls_relay_code *of_client, uint64_t of_flow)
+{
+    ls_relay_proof proof;
+    ls_relay_packet proven;
+    cr_assert(ls_relay_proof_begin(of_client, of_flow, &proof));
+    const ls_relay_packet prove = prove_of(&proof);
+    cr_assert(ls_relay_proof_answer(&code, FLOW, &prove, server.public_key, &proven));
+    cr_assert_arr_eq(proven.key, server.public_key, sizeof proven.key);
+    return ls_relay_proof_is_good(&proof, of_flow, &proven);
+}
+
+Test(relay_keys, a_server_proves_its_key_to_who_has_the_whole_code)
+{
+    const ls_relay_code other_end = {"K7QM", "29G"};
+    const ls_relay_code other_name = {"K7QN", "29F"};
+    cr_assert(is_proven(&code, FLOW));
+    cr_assert_not(is_proven(&other_end, FLOW));
+    cr_assert_not(is_proven(&other_name, FLOW));
+    cr_assert_not(is_proven(&code, FLOW + 1));
+}
+
+/* As a relay would do that stands between. */
+Test(relay_keys, a_proof_holds_for_its_key_and_its_exchange_alone)
+{
+    ls_relay_proof first, second;
+    ls_relay_packet proven;
+    cr_assert(ls_relay_proof_begin(&code, FLOW, &first));
+    cr_assert(ls_relay_proof_begin(&code, FLOW, &second));
+    const ls_relay_packet prove = prove_of(&first);
+    cr_assert(ls_relay_proof_answer(&code, FLOW, &prove, server.public_key, &proven));
+    cr_assert(ls_relay_proof_is_good(&first, FLOW, &proven));
+    cr_assert_not(ls_relay_proof_is_good(&second, FLOW, &proven));
+    ls_relay_packet altered = proven;
+    memcpy(altered.key, relay.public_key, sizeof altered.key);
+    cr_assert_not(ls_relay_proof_is_good(&first, FLOW, &altered));
+    altered = proven;
+    altered.tag[0] ^= 1;
+    cr_assert_not(ls_relay_proof_is_good(&first, FLOW, &altered));
+    memcpy(altered.point, first.point, sizeof altered.point);
+    cr_assert_not(ls_relay_proof_is_good(&first, FLOW, &altered));
+}
+
+/* With the identity both sides would have the same key, whatever the code. */
+Test(relay_keys, the_identity_and_what_is_no_point_are_refused)
+{
+    ls_relay_proof proof;
+    ls_relay_packet prove = {.kind = LS_RELAY_PROVE}, proven = {.kind = LS_RELAY_PROVEN};
+    cr_assert_not(ls_relay_proof_answer(&code, FLOW, &prove, server.public_key, &proven));
+    memset(prove.point, 0xff, sizeof prove.point);
+    cr_assert_not(ls_relay_proof_answer(&code, FLOW, &prove, server.public_key, &proven));
+    cr_assert(ls_relay_proof_begin(&code, FLOW, &proof));
+    cr_assert_not(ls_relay_proof_is_good(&proof, FLOW, &proven));
 }

@@ -1,7 +1,6 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, mincore */
-#include "lockstep/common/diagnosis/state_history.h"
-
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/diagnosis/state_history.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
@@ -11,6 +10,8 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+/* ---- state_history ---- */
 
 enum {
     BLOCKS = 7,
@@ -472,18 +473,18 @@ enum {
 static struct {
     void *memory;
     size_t bytes;
-} blocks[BLOCKS_MAX];
+} mappings[BLOCKS_MAX];
 
 static void *map_block(void *user, size_t bytes)
 {
     (void)user;
     for (uint32_t i = 0; i < BLOCKS_MAX; i++) {
-        if (!blocks[i].memory) {
-            blocks[i].memory =
+        if (!mappings[i].memory) {
+            mappings[i].memory =
                 mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            blocks[i].bytes = bytes;
-            cr_assert_neq(blocks[i].memory, MAP_FAILED);
-            return blocks[i].memory;
+            mappings[i].bytes = bytes;
+            cr_assert_neq(mappings[i].memory, MAP_FAILED);
+            return mappings[i].memory;
         }
     }
     return NULL;
@@ -493,9 +494,9 @@ static void unmap_block(void *user, void *memory)
 {
     (void)user;
     for (uint32_t i = 0; memory && i < BLOCKS_MAX; i++) {
-        if (blocks[i].memory == memory) {
-            munmap(memory, blocks[i].bytes);
-            blocks[i].memory = NULL;
+        if (mappings[i].memory == memory) {
+            munmap(memory, mappings[i].bytes);
+            mappings[i].memory = NULL;
         }
     }
 }
@@ -506,8 +507,9 @@ static size_t resident_tenths(void)
     static unsigned char is_resident[4 * LARGE_CHUNKS];
     size_t pages = 0;
     for (uint32_t i = 0; i < BLOCKS_MAX; i++) {
-        size_t count = (blocks[i].bytes + 4095) / 4096;
-        if (blocks[i].memory && mincore(blocks[i].memory, blocks[i].bytes, is_resident) == 0) {
+        size_t count = (mappings[i].bytes + 4095) / 4096;
+        if (mappings[i].memory &&
+            mincore(mappings[i].memory, mappings[i].bytes, is_resident) == 0) {
             for (size_t page = 0; page < count; page++) {
                 pages += is_resident[page] & 1u;
             }
@@ -567,3 +569,71 @@ Test(state_history, memory_for_snapshots_of_a_large_state_is_there_before_the_fi
 }
 
 #endif
+
+/* ---- word_changes ---- */
+
+enum {
+    WORDS = 300,
+    ROUNDS = 400,
+};
+
+/* Checks that the runs hold all words that differ, begin and end with one, and lie two or more
+ * apart; returns how many there are. */
+static uint32_t check_runs(const ls_word_blocks *blocks)
+{
+    ls_word_run run = {0, 0};
+    size_t before = 0;
+    uint32_t runs = 0;
+    while (ls_word_changes_next(blocks, &run)) {
+        cr_assert(run.first < run.end && run.end <= blocks->count);
+        cr_assert(runs == 0 || run.first >= before + 2);
+        cr_assert_arr_eq(blocks->before + before, blocks->now + before,
+                         (run.first - before) * sizeof(uint64_t));
+        cr_assert_neq(blocks->before[run.first], blocks->now[run.first]);
+        cr_assert_neq(blocks->before[run.end - 1], blocks->now[run.end - 1]);
+        before = run.end;
+        runs++;
+    }
+    cr_assert_arr_eq(blocks->before + before, blocks->now + before,
+                     (blocks->count - before) * sizeof(uint64_t));
+    return runs;
+}
+
+Test(word_changes, runs_hold_all_that_differs)
+{
+    ls_rng rng = ls_rng_make(1, 1);
+    uint32_t runs = 0;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint64_t before[WORDS] = {0};
+        uint64_t now[WORDS] = {0};
+        const ls_word_blocks blocks = {before, now, ls_rng_below(&rng, WORDS + 1)};
+        for (uint32_t i = ls_rng_below(&rng, 40); i > 0; i--) {
+            now[ls_rng_below(&rng, WORDS)]++;
+        }
+        runs += check_runs(&blocks);
+    }
+    cr_expect_gt(runs, ROUNDS);
+}
+
+Test(word_changes, equal_blocks_and_none_have_no_run)
+{
+    const uint64_t words[WORDS] = {1, 2, 3};
+    ls_word_run run = {0, 0};
+    cr_expect_not(ls_word_changes_next(&(ls_word_blocks){words, words, WORDS}, &run));
+    cr_expect_not(ls_word_changes_next(&(ls_word_blocks){words, words, 0}, &run));
+}
+
+Test(word_changes, a_single_equal_word_does_not_end_a_run)
+{
+    const uint64_t before[8] = {0};
+    const uint64_t now[8] = {1, 0, 1, 0, 0, 1, 1, 0};
+    const ls_word_blocks blocks = {before, now, 8};
+    ls_word_run run = {0, 0};
+    cr_assert(ls_word_changes_next(&blocks, &run));
+    cr_expect(run.first == 0 && run.end == 3);
+    cr_assert(ls_word_changes_next(&blocks, &run));
+    cr_expect(run.first == 5 && run.end == 7);
+    cr_expect_not(ls_word_changes_next(&blocks, &run));
+    ls_word_figures figures = ls_word_changes_count(&blocks);
+    cr_expect(figures.words == 4 && figures.groups == 3);
+}
