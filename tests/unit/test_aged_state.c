@@ -1,10 +1,17 @@
-#include "lockstep/server/match/aged_state.h"
-
+#define _DEFAULT_SOURCE /* mincore */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/server/investigation/diff_pool.h"
+#include "lockstep/server/match/aged_state.h"
+#include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+/* ---- aged_state ---- */
 
 static ls_sim_instance *instance;
 static uint64_t initial;
@@ -180,3 +187,194 @@ Test(aged_state, state_0_is_there_from_the_start)
     cr_assert(ls_aged_state_is_due(&aged, 60));
     close_state();
 }
+
+/* ---- diff_pool ---- */
+
+enum {
+    TICKS = 400, /* more than the states that a window keeps whole */
+};
+
+static diagnosed_match match;
+static ls_diff_pool pool;
+
+static void open(void)
+{
+    ls_sim_config config = ls_sim_config_default(fault_simulation());
+    diagnosed_match_open(&match, fault_simulation(), &config);
+    diagnosed_match_run(&match, TICKS);
+    pool = (ls_diff_pool){0};
+    cr_assert_eq(
+        ls_diff_pool_init(&pool, match.server.instance, match.server.window, ls_allocator_heap()),
+        LS_OK);
+}
+
+static void close(void)
+{
+    ls_diff_pool_deinit(&pool);
+    diagnosed_match_close(&match);
+}
+
+TestSuite(diff_pool, .init = open, .fini = close);
+
+static ls_status claim_place(ls_tick tick, const ls_rerun_outcome *outcome, ls_diff_place **out)
+{
+    const ls_diff_subject subject = {tick, LS_NO_PASS};
+    return ls_diff_pool_claim(&pool, &subject, outcome, out);
+}
+
+static ls_diff_place *claim_at(ls_tick tick)
+{
+    ls_diff_place *place = NULL;
+    cr_assert_eq(claim_place(tick, NULL, &place), LS_OK);
+    cr_assert_eq(place->held->inspector.tick, tick);
+    return place;
+}
+
+Test(diff_pool, there_are_two_places_for_each_player_while_they_are_small)
+{
+    cr_assert_eq(pool.count, 2 * ls_sim_instance_config(match.server.instance)->players);
+    cr_assert_eq(pool.count, 4);
+}
+
+Test(diff_pool, places_of_one_tick_share_the_state)
+{
+    ls_diff_place *first = claim_at(TICKS - 3);
+    ls_diff_place *second = claim_at(TICKS - 3);
+    cr_expect_neq(first->diff, second->diff);
+    cr_expect_eq(first->held, second->held);
+    ls_diff_pool_release(first);
+    cr_expect_eq(second->held->users, 1);
+    first = claim_at(TICKS - 4);
+    cr_expect_neq(first->held, second->held);
+}
+
+Test(diff_pool, no_more_are_given_than_there_are_until_one_is_released)
+{
+    ls_diff_place *first = claim_at(TICKS);
+    ls_diff_place *next = NULL;
+    for (uint32_t i = 1; i < pool.count; i++) {
+        claim_at(TICKS - i);
+    }
+    cr_expect_eq(claim_place(TICKS - 9, NULL, &next), LS_FULL);
+    cr_expect_null(next);
+    ls_diff_pool_release(first);
+    next = claim_at(TICKS - 9);
+    cr_expect_eq(next, first);
+}
+
+Test(diff_pool, a_state_that_has_left_the_window_comes_from_its_rerun)
+{
+    ls_tick gone = TICKS - 250;
+    ls_diff_place *place = NULL;
+    cr_assert_eq(claim_place(gone, NULL, &place), LS_NOT_FOUND);
+    ls_rerun_outcome outcome = {.figures = {.tick = gone, .live = 5, .fresh = 5},
+                                .state = ls_replay_window_state(match.server.window, TICKS)};
+    cr_assert_eq(claim_place(gone + 1, &outcome, &place), LS_NOT_FOUND);
+    cr_assert_eq(claim_place(gone, &outcome, &place), LS_OK);
+    cr_expect_eq(place->held->inspector.tick, gone);
+}
+
+Test(diff_pool, a_state_behind_a_pass_comes_from_the_rerun_and_is_another_than_the_ticks)
+{
+    ls_diff_place *at_the_end = claim_at(TICKS);
+    ls_diff_place *place = NULL;
+    const uint8_t *state = ls_replay_window_state(match.server.window, TICKS - 1);
+    ls_rerun_outcome outcome = {.figures = {.tick = TICKS}, .pass_state = state};
+    const ls_diff_subject subject = {TICKS, 1};
+    cr_assert_not_null(state);
+    outcome.passes.pass_count = 3;
+    cr_assert_eq(
+        ls_replay_window_hash(match.server.window, TICKS - 1, &outcome.passes.state_hashes[1]),
+        LS_OK);
+    cr_expect_eq(ls_diff_pool_claim(&pool, &subject, NULL, &place), LS_NOT_FOUND);
+    cr_assert_eq(ls_diff_pool_claim(&pool, &subject, &outcome, &place), LS_OK);
+    cr_expect_neq(place->held, at_the_end->held);
+    cr_expect_eq(place->held->inspector.pass, 1);
+    ls_diff_pool_release(place);
+    outcome.passes.state_hashes[1] ^= 1; /* it is not what the re-run told */
+    cr_expect_eq(ls_diff_pool_claim(&pool, &subject, &outcome, &place), LS_NOT_FOUND);
+}
+
+/* ---- a large state ---- */
+
+#if defined(__linux__)
+
+enum {
+    LARGE_BYTES = 17 << 20,
+    PAGE_BYTES = 4096,
+};
+
+static size_t large_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return LARGE_BYTES;
+}
+
+static uint32_t large_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field all = {"cells", "", LS_FIELD_U8, LARGE_BYTES, 1, 0, 0};
+    return ls_fields_copy(&all, 1, out, capacity);
+}
+
+static ls_status large_init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)config;
+    (void)state;
+    (void)why;
+    return LS_OK;
+}
+
+static void large_step(const ls_step *step)
+{
+    ((uint8_t *)step->state)[step->inputs->tick]++;
+}
+
+/* Whole pages of the state that is compared which the system has handed out. */
+static size_t resident_pages(void)
+{
+    static unsigned char is_resident[LARGE_BYTES / PAGE_BYTES];
+    uint8_t *state = pool.held[0].inspector.state;
+    size_t pages = LARGE_BYTES / PAGE_BYTES - 1, count = 0;
+    uint8_t *first = state + (PAGE_BYTES - (uintptr_t)state % PAGE_BYTES) % PAGE_BYTES;
+    cr_assert_eq(mincore(first, pages * PAGE_BYTES, is_resident), 0);
+    for (size_t page = 0; page < pages; page++) {
+        count += is_resident[page] & 1u;
+    }
+    return count;
+}
+
+Test(diff_pool, memory_for_a_large_state_is_taken_when_one_is_compared)
+{
+    static const ls_pass passes[] = {{"step", large_step}};
+    static const ls_simulation large = {.abi = LS_SIMULATION_ABI,
+                                        .size = sizeof(ls_simulation),
+                                        .version = 1,
+                                        .name = "large",
+                                        .summary = "a large state",
+                                        .default_tick_rate_hz = 60,
+                                        .default_players = 2,
+                                        .players_max = 2,
+                                        .input_bytes_max = 1,
+                                        .passes = passes,
+                                        .pass_count = 1,
+                                        .state_bytes = large_bytes,
+                                        .fields = large_fields,
+                                        .init = large_init};
+    close();
+    ls_sim_config config = ls_sim_config_default(&large);
+    diagnosed_match_open(&match, &large, &config);
+    diagnosed_match_run(&match, 3);
+    pool = (ls_diff_pool){0};
+    cr_assert_eq(
+        ls_diff_pool_init(&pool, match.server.instance, match.server.window, ls_allocator_heap()),
+        LS_OK);
+    cr_expect_leq(resident_pages(), 1);
+    ls_diff_place *place = NULL;
+    cr_assert_eq(claim_place(2, NULL, &place), LS_OK);
+    cr_expect_eq(resident_pages(), LARGE_BYTES / PAGE_BYTES - 1);
+    cr_expect_eq(place->held->inspector.state[1], 1);
+    cr_expect_eq(place->held->inspector.state[2], 0);
+}
+
+#endif

@@ -1,9 +1,13 @@
 #include "lockstep/common/simulation/sim_files.h"
-
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulation/text_file.h"
 #include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+/* ---- sim_files ---- */
 
 enum {
     SPEED,
@@ -214,4 +218,150 @@ Test(sim_files, a_config_that_was_made_up_is_refused_in_words)
     config = decided();
     config.files[0].size = UINT64_MAX;
     expect_unfit(&config, "takes a file of 1..100 bytes, not 18446744073709551615");
+}
+
+/* ---- text_file ---- */
+
+static ls_sim_file file_of(const char *text, size_t size)
+{
+    return (ls_sim_file){.bytes = (const uint8_t *)text, .size = size};
+}
+
+Test(text_file, lines_are_counted_and_have_no_ends)
+{
+    static const char bytes[] = "one\r\n\ntwo\nthree";
+    const ls_sim_file file = file_of(bytes, sizeof bytes - 1);
+    ls_text_file text = {.file = &file};
+    static const char *const lines[] = {"one", "", "two", "three"};
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert(ls_text_file_next(&text));
+        cr_assert_str_eq(text.line, lines[i]);
+        cr_assert_eq(text.number, i + 1);
+        cr_assert_not(text.is_cut);
+    }
+    cr_assert_not(ls_text_file_next(&text));
+}
+
+Test(text_file, a_file_that_is_not_there_has_no_line)
+{
+    const ls_sim_file file = {0};
+    ls_text_file text = {.file = &file};
+    cr_assert_not(ls_text_file_next(&text));
+}
+
+Test(text_file, a_line_that_is_too_long_is_cut_and_no_numbers)
+{
+    char bytes[2 * LS_TEXT_LINE_BYTES_MAX + 1];
+    memset(bytes, ' ', sizeof bytes);
+    bytes[0] = '7';
+    bytes[sizeof bytes - 1] = '\n';
+    const ls_sim_file file = file_of(bytes, sizeof bytes);
+    ls_text_file text = {.file = &file};
+    int64_t number = 0;
+    cr_assert(ls_text_file_next(&text));
+    cr_assert(text.is_cut);
+    cr_assert_eq(strlen(text.line), LS_TEXT_LINE_BYTES_MAX - 1);
+    cr_assert_not(ls_text_file_numbers(&text, &number, 1));
+    cr_assert_not(ls_text_file_next(&text));
+}
+
+static bool reads(const char *line, const int64_t *expected, uint32_t count)
+{
+    const ls_sim_file file = file_of(line, strlen(line));
+    ls_text_file text = {.file = &file};
+    int64_t numbers[4] = {0};
+    cr_assert(ls_text_file_next(&text));
+    bool is_read = ls_text_file_numbers(&text, numbers, count);
+    return is_read && memcmp(numbers, expected, count * sizeof *numbers) == 0;
+}
+
+Test(text_file, numbers_are_whole_and_as_many_as_asked_for)
+{
+    const int64_t three[] = {-12, 0, 999999999999999999};
+    cr_assert(reads("-12 +0 999999999999999999", three, 3));
+    cr_assert(reads("\t-12   0\t999999999999999999  ", three, 3));
+    cr_assert_not(reads("-12 0", three, 3));
+    cr_assert_not(reads("-12 0 999999999999999999 1", three, 3));
+    cr_assert_not(reads("-12 0 9999999999999999999", three, 3));
+    cr_assert_not(reads("-12 0 1.5", three, 3));
+    cr_assert_not(reads("-12 0x0 1", three, 3));
+    cr_assert_not(reads("- 12 0 1", three, 3));
+    cr_assert_not(reads(" ", three, 3));
+}
+
+/* ---- sounds ---- */
+
+TestSuite(sounds, .fini = destroy_kept);
+
+static void step(ls_sim_instance *instance)
+{
+    static const ls_slot_input slots[COUNTER_PLAYERS_MAX];
+    uint32_t players = ls_sim_instance_config(instance)->players;
+    ls_sim_instance_step(instance, &(ls_tick_inputs){0, players, slots});
+}
+
+static const void *heard_previous;
+static const void *heard_current;
+
+static void sound_step(const ls_sim_config *config, const void *previous, const void *current,
+                       ls_sound_list *list)
+{
+    heard_previous = previous;
+    heard_current = current;
+    ls_sound_push(list, (ls_sound){.id = config->players});
+}
+
+static ls_sim_instance *make_audible(void)
+{
+    static ls_simulation simulation;
+    simulation = *counter_simulation();
+    simulation.sounds = sound_step;
+    return keep_instance(&simulation, NULL);
+}
+
+Test(sounds, sounds_of_a_step_follow_from_the_states_before_and_after_it)
+{
+    static const uint8_t before[1];
+    ls_sound sounds[1];
+    ls_sound_list list = {.sounds = sounds, .capacity = 1};
+    ls_sim_instance *instance = make_audible();
+    step(instance);
+    ls_sim_instance_sounds(instance, before, &list);
+    cr_expect_eq(heard_previous, before);
+    cr_expect_eq(heard_current, ls_sim_instance_view(instance));
+    cr_expect_eq(list.count, 1);
+    cr_expect_eq(sounds[0].id, 2);
+    ls_sim_instance_sounds(instance, NULL, &list);
+    cr_expect_eq(heard_previous, heard_current, "there is no copy of the state before");
+    cr_expect_eq(list.count, 1, "a sound without room is left out");
+}
+
+Test(sounds, nothing_is_heard_before_the_first_step_or_without_sounds)
+{
+    ls_sound sounds[1];
+    ls_sound_list list = {.sounds = sounds, .capacity = 1};
+    ls_sim_instance_sounds(make_audible(), NULL, &list);
+    cr_expect_eq(list.count, 0);
+    ls_sim_instance *silent = keep_instance(counter_simulation(), NULL);
+    step(silent);
+    ls_sim_instance_sounds(silent, NULL, &list);
+    cr_expect_eq(list.count, 0);
+}
+
+Test(sounds, samples_that_cannot_be_are_told_apart)
+{
+    static const int16_t pair[2];
+    ls_sound good = {
+        .kind = LS_SOUND_SAMPLES, .frames = 1, .rate_hz = LS_SOUND_RATE_MIN_HZ, .samples = pair};
+    cr_expect(ls_sound_is_samples(&good));
+    ls_sound bad[] = {good, good, good, good, good, good};
+    bad[0].kind = LS_SOUND_CUE;
+    bad[1].samples = NULL;
+    bad[2].frames = 0;
+    bad[3].frames = LS_SOUND_FRAMES_MAX + 1;
+    bad[4].rate_hz = LS_SOUND_RATE_MIN_HZ - 1;
+    bad[5].rate_hz = LS_SOUND_RATE_MAX_HZ + 1;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_expect_not(ls_sound_is_samples(&bad[i]), "%zu", i);
+    }
 }
