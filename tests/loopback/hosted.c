@@ -128,6 +128,14 @@ static void add_arguments(argument_list *list, const char *const *arguments)
     }
 }
 
+static bool has_argument(const char *const *arguments, const char *argument)
+{
+    while (*arguments && strcmp(*arguments, argument) != 0) {
+        arguments++;
+    }
+    return *arguments != NULL;
+}
+
 static void start(ls_process *process, const char *name, const char *program,
                   const char *const *arguments)
 {
@@ -181,8 +189,10 @@ static void serve_on(uint16_t port, const char *const *arguments)
 {
     argument_list list = {.count = 0};
     add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--find", "off", "--bundle-dir",
-                                      hosted.folder, "--investigation-timeout", PATIENCE_MS,
-                                      "--timeout", TIMEOUT_MS));
+                                      hosted.folder, "--investigation-timeout", PATIENCE_MS));
+    if (!has_argument(arguments, "--resume")) { /* a resumed match keeps the one that it had */
+        add_arguments(&list, LS_ARGUMENTS("--timeout", TIMEOUT_MS));
+    }
     start_listening(&hosted.server, "server", port, &list, arguments);
 }
 
