@@ -78,7 +78,7 @@ SAMPLES = (
     (
         "a parameterised test of another suite",
         {LIST: _LIST, "tests/unit/test_rng.c": "ParameterizedTest(int *n, range, b)\n{\n}\n"},
-        ["suite range"],
+        ["suite range", "no tests of rng in it"],
     ),
     (
         "a file without tests",
