@@ -1,5 +1,6 @@
 /* Stream room: whether a line can be written to a standard stream without waiting for its reader:
- * for a plug-in, which has no console to write to. Called by the lua plug-in. */
+ * for a plug-in, which has no console to write to, and which synctest reads to the last call: tty
+ * would bring questions about terminals along. Called by the lua plug-in. */
 #ifndef LOCKSTEP_COMMON_SYSTEM_STREAM_ROOM_H
 #define LOCKSTEP_COMMON_SYSTEM_STREAM_ROOM_H
 
