@@ -1,5 +1,5 @@
 /* Plugin sections: the parts of a plug-in's file by their names, as the format of the system has
- * them: plugin_sections_elf.c, or plugin_sections_none.c, where there are none. Called by
+ * them: plugin_sections_elf.c, or plugin_none.c, where there are none. Called by
  * plugin_contents and plugin_statics. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_SECTIONS_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_SECTIONS_H

@@ -1,6 +1,6 @@
 /* Plugin statics: the variables of a loaded plug-in that outlive a step, those of this thread among
  * them, watched for changes: what a pass writes there is neither saved nor hashed. In the format of
- * the system: plugin_statics_elf.c, or plugin_statics_none.c, where none are watched. Never in a
+ * the system: plugin_statics_elf.c, or plugin_none.c, where none are watched. Never in a
  * process that plays a match. Called by helpers that run ticks again. */
 #ifndef LOCKSTEP_COMMON_LOADER_PLUGIN_STATICS_H
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_STATICS_H

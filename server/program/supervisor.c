@@ -1,25 +1,29 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/server/program/supervisor.h"
 
+#include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/cipher.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/program/log_format.h"
 #include "lockstep/common/program/systemd.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/ability.h"
+#include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/endpoint_text.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/protocol/udp/udp_group.h"
 #include "lockstep/server/control/agones.h"
 #include "lockstep/server/control/http_listener.h"
 #include "lockstep/server/control/tls_files.h"
 #include "lockstep/server/door/door_process.h"
-#include "lockstep/server/program/relay_process.h"
 #include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/journal_upload.h"
 #include "lockstep/server/service/room_keeper.h"
 #include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/room_settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,6 +39,150 @@ enum {
     WAY_OUT_MS = 50,        /* between two looks whether all is over */
     WAY_OUT_MS_MAX = 10000, /* for workers to write what is left */
 };
+
+/* ---- the relay beside the service, which goes on without one ---- */
+
+enum {
+    RELAY_PATH_BYTES_MAX = 4096,
+    RELAY_AGAIN_MS_MIN = 1000, /* until it is started again, doubled up to ... */
+    RELAY_AGAIN_MS_MAX = 60000,
+    RELAY_LONG_ENOUGH_MS = 60000, /* so long it ran: the next pause is short again */
+    RELAY_LEAVE_MS = 1000,
+    RELAY_FLAG_BYTES_MAX = sizeof(ls_room_setting) + 8,
+};
+
+typedef struct relay_process {
+    const ls_room_settings *rows;
+    const ls_log *log;
+    ls_event_loop *loop;
+    char program[RELAY_PATH_BYTES_MAX];
+    char flags[LS_ROOM_SETTINGS_MAX + 1][RELAY_FLAG_BYTES_MAX];
+    const char *arguments[LS_ROOM_SETTINGS_MAX + 3];
+    ls_child_process process; /* none: it is to be started again */
+    ls_loop_source *ending;
+    ls_loop_source *alarm;
+    uint64_t begun_ns;
+    uint32_t again_ms;
+} relay_process;
+
+static ls_status start_relay_process(relay_process *relay, ls_text *why);
+
+static void on_relay_end(void *user, uint64_t now_ns)
+{
+    relay_process *relay = user;
+    ls_child_process_end end;
+    if (!ls_child_process_wait(&relay->process, 0, &end)) {
+        return;
+    }
+    ls_loop_source_remove(relay->ending);
+    relay->ending = NULL;
+    bool was_long = now_ns - relay->begun_ns >= RELAY_LONG_ENOUGH_MS * LS_NS_PER_MS;
+    relay->again_ms = was_long ? RELAY_AGAIN_MS_MIN : relay->again_ms;
+    ls_log_line(relay->log, LS_LOG_ERROR,
+                "the relay ended (exit code %" PRId64
+                ", signal %d): it is started again in %" PRIu32 " s",
+                end.exit_code, end.signal, relay->again_ms / 1000);
+    ls_loop_alarm_set(relay->alarm, now_ns + relay->again_ms * LS_NS_PER_MS);
+    relay->again_ms = LS_MIN(2 * relay->again_ms, RELAY_AGAIN_MS_MAX);
+}
+
+static void on_relay_again(void *user, uint64_t now_ns)
+{
+    relay_process *relay = user;
+    ls_text why = {{0}};
+    if (start_relay_process(relay, &why) != LS_OK) {
+        ls_log_line(relay->log, LS_LOG_ERROR, "the relay cannot be started: %s", why.bytes);
+        ls_loop_alarm_set(relay->alarm, now_ns + relay->again_ms * LS_NS_PER_MS);
+    }
+}
+
+static ls_status start_relay_process(relay_process *relay, ls_text *why)
+{
+    const ls_child_process_config process = {
+        .program = relay->program,
+        .arguments = relay->arguments,
+        .streams = {0, LS_CHILD_OUR_OUTPUT, LS_CHILD_OUR_ERRORS},
+        .has_group = true, /* what stops this process by the terminal leaves it to say so */
+        .dies_with_parent = true};
+    relay->begun_ns = ls_event_loop_now_ns(relay->loop);
+    ls_status status = ls_child_process_start(&process, &relay->process, why);
+    LS_THEN(status, ls_event_loop_watch(relay->loop, relay->process.ended,
+                                        (ls_loop_handler){on_relay_end, relay}, &relay->ending));
+    return status;
+}
+
+static bool find_relay(relay_process *relay)
+{
+    static const char name[] = "lockstep-relay";
+    bool is_known = ls_machine_program_path(relay->program, sizeof relay->program);
+    char *last = is_known ? strrchr(relay->program, '/') : NULL;
+    size_t before = last ? (size_t)(last + 1 - relay->program) : 0;
+    if (!last || before + sizeof name > sizeof relay->program) {
+        return false;
+    }
+    memcpy(last + 1, name, sizeof name);
+    return true;
+}
+
+static void list_relay_arguments(relay_process *relay, uint32_t log_format)
+{
+    static const char *const formats[] = {
+        [LS_LOG_FORMAT_TEXT] = "text",
+        [LS_LOG_FORMAT_JSON] = "json",
+        [LS_LOG_FORMAT_JOURNALD] = "journald",
+    };
+    uint32_t count = 0;
+    relay->arguments[0] = "lockstep-relay";
+    for (; count < relay->rows->count; count++) {
+        const ls_room_setting *row = &relay->rows->rows[count];
+        snprintf(relay->flags[count], RELAY_FLAG_BYTES_MAX, "--%s=%s", row->flag, row->value);
+        relay->arguments[count + 1] = relay->flags[count];
+    }
+    snprintf(relay->flags[count], RELAY_FLAG_BYTES_MAX, "--log-format=%s", formats[log_format]);
+    relay->arguments[count + 1] = relay->flags[count];
+}
+
+/* The loop does not run any more. Lets it say goodbye. NULL is allowed. */
+static void relay_process_stop(relay_process *relay)
+{
+    if (!relay) {
+        return;
+    }
+    if (relay->process.id != 0) {
+        ls_child_process_ask(&relay->process);
+        (void)ls_child_process_wait(&relay->process, RELAY_LEAVE_MS, NULL);
+    }
+    ls_child_process_kill(&relay->process);
+    ls_release(ls_allocator_heap(), relay);
+}
+
+/* Starts the program that lies beside this one. The rows and the log are borrowed. NOT_FOUND, IO,
+ * NO_MEMORY; with `why`. */
+static ls_status relay_process_start(const ls_room_settings *rows, uint32_t log_format,
+                                     ls_event_loop *loop, const ls_log *log, relay_process **out,
+                                     ls_text *why)
+{
+    relay_process *made = ls_allocate(ls_allocator_heap(), sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->rows = rows;
+    made->log = log;
+    made->loop = loop;
+    made->again_ms = RELAY_AGAIN_MS_MIN;
+    list_relay_arguments(made, log_format);
+    ls_status status =
+        find_relay(made)
+            ? ls_event_loop_add_alarm(loop, (ls_loop_handler){on_relay_again, made}, &made->alarm)
+            : ls_fail(LS_NOT_FOUND, why, "lockstep-relay is not beside this program");
+    LS_THEN(status, start_relay_process(made, why));
+    if (status != LS_OK) {
+        relay_process_stop(made);
+        return status;
+    }
+    *out = made;
+    return LS_OK;
+}
 
 typedef struct supervisor {
     const ls_supervisor_config *config;
@@ -63,7 +211,7 @@ typedef struct supervisor {
     char door_link[LS_DOOR_LINK_BYTES];
     char page[LS_PAGE_LINK_BYTES_MAX];
     ls_worker_settings worker; /* with the door and the page */
-    ls_relay_process *relay;   /* NULL: the service is none */
+    relay_process *relay;      /* NULL: the service is none */
     uint64_t announced;        /* the code of the relay: publisher.h */
 } supervisor;
 
@@ -309,8 +457,8 @@ static ls_status start_relay(supervisor *self, ls_text *why)
 {
     const ls_service_config *service = self->config->service;
     return service->is_relay
-               ? ls_relay_process_start(&service->relay, self->worker.log_format, self->loop,
-                                        &self->console->log, &self->relay, why)
+               ? relay_process_start(&service->relay, self->worker.log_format, self->loop,
+                                     &self->console->log, &self->relay, why)
                : LS_OK;
 }
 
@@ -600,7 +748,7 @@ ls_exit_code ls_supervisor_run(const ls_supervisor_config *config, ls_console *c
     ls_port_keeper_destroy(config->ports);
     ls_room_keeper_destroy(self->keeper);
     ls_door_close(self->door);
-    ls_relay_process_stop(self->relay);
+    relay_process_stop(self->relay);
     ls_cipher_wipe(self->door_link, sizeof self->door_link);
     ls_udp_group_close(self->group);
     ls_event_loop_destroy(self->loop);

@@ -1,4 +1,8 @@
+/* A system without doors and services: their programs are refused in words. */
 #include "lockstep/server/door/door_process.h"
+#include "lockstep/server/door/door_program.h"
+#include "lockstep/server/program/service_program.h"
+#include "lockstep/server/service/worker.h"
 
 ls_status ls_door_open(const ls_door_config *config, ls_door **out, ls_text *why)
 {
@@ -44,4 +48,24 @@ void ls_door_log(const ls_door *door, const char *invite, bool has_secret)
     (void)door;
     (void)invite;
     (void)has_secret;
+}
+
+ls_exit_code ls_door_program_run(ls_console *console)
+{
+    ls_log_line(&console->log, LS_LOG_ERROR, "There are no doors here: see --web.");
+    return LS_EXIT_USAGE;
+}
+
+ls_exit_code ls_service_program_run(ls_server_options *options, ls_console *console)
+{
+    (void)options;
+    ls_log_line(&console->log, LS_LOG_ERROR,
+                "A service with many rooms runs on POSIX systems alone: host one match here.");
+    return LS_EXIT_USAGE;
+}
+
+ls_exit_code ls_worker_run(ls_console *console)
+{
+    ls_log_line(&console->log, LS_LOG_ERROR, "There are no workers here: see --config.");
+    return LS_EXIT_USAGE;
 }
