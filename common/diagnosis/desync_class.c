@@ -442,6 +442,23 @@ static void add_written(const char *written, ls_desync_verdict *out)
     }
 }
 
+/* What each process has of its own may be wrong on either side, but where all others have the
+ * result of one of the two, the other one is by itself. */
+static void use_company(const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
+{
+    bool is_server = circumstances->with_server == 0;
+    uint32_t others = is_server ? circumstances->with_client : circumstances->with_server;
+    bool is_one_sided = circumstances->with_server == 0 || circumstances->with_client == 0;
+    if (out->kind != LS_DESYNC_CLASS_PROCESS || out->culprit != LS_DESYNC_CULPRIT_BOTH ||
+        others == 0 || !is_one_sided) {
+        return;
+    }
+    out->culprit = is_server ? LS_DESYNC_CULPRIT_SERVER : LS_DESYNC_CULPRIT_CLIENT;
+    ls_text_add(&out->why, "; the %s differs from %" PRIu32 " other client%s, which ha%s the %s's",
+                ls_desync_culprit_word(out->culprit), others, others == 1 ? "" : "s",
+                others == 1 ? "s" : "ve", is_server ? "client" : "server");
+}
+
 void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
                         const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
@@ -463,6 +480,7 @@ void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_eviden
     } else {
         conclude_from_both(server, client, circumstances, out);
     }
+    use_company(circumstances, out);
     add_written(circumstances->outside, out);
     add_written(circumstances->harmless, out);
 }

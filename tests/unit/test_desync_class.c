@@ -347,6 +347,33 @@ Test(desync_class, features_that_could_not_be_made_equal_are_no_process_of_its_o
     expect(verdict, LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_BOTH);
 }
 
+Test(desync_class, of_two_processes_the_one_that_has_no_company_is_at_fault)
+{
+    two_machines machines = same_machines();
+    const ls_desync_evidence server = {figures(S, S), &machines.a};
+    const ls_desync_evidence client = {figures(C, C), &machines.b};
+    static const struct {
+        ls_desync_circumstances circumstances;
+        ls_desync_culprit culprit;
+        const char *words;
+    } cases[] = {
+        {{.with_server = 2},
+         LS_DESYNC_CULPRIT_CLIENT,
+         "; the client differs from 2 other clients, which have the server's"},
+        {{.with_client = 1},
+         LS_DESYNC_CULPRIT_SERVER,
+         "; the server differs from 1 other client, which has the client's"},
+        {{.with_server = 1, .with_client = 1}, LS_DESYNC_CULPRIT_BOTH, "with the same file"},
+        {{.with_server = 0}, LS_DESYNC_CULPRIT_BOTH, "with the same file"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_desync_verdict verdict;
+        ls_desync_classify(&server, &client, &cases[i].circumstances, &verdict);
+        expect(verdict, LS_DESYNC_CLASS_PROCESS, cases[i].culprit);
+        cr_expect(strstr(verdict.why.bytes, cases[i].words), "%s", verdict.why.bytes);
+    }
+}
+
 /* Each machine repeats its result, and has tried all surroundings. */
 static void expect_around(two_machines *machines, uint32_t server_moved, uint32_t client_moved,
                           ls_desync_class kind, const char *words)
