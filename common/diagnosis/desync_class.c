@@ -264,17 +264,21 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
     uint32_t moving = items_of(around, s->moved | c->moved);
+    /* The result depends on it, and the other machine has it as it was made. */
+    uint32_t hidden = items_of(UINT32_MAX, (s->moved ^ c->moved) & s->tried & c->tried);
     uint32_t untried = around & ~items_cleared(around, s->tried & c->tried);
     /* All the others were made equal. */
     uint32_t open = LS_SURROUNDINGS_ALL & ~(s->tried & c->tried);
     open = open == LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES) ? open : 0;
-    bool is_around = moving != 0 || untried != 0;
+    bool is_around = moving != 0 || hidden != 0 || untried != 0;
     conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
              LS_DESYNC_CULPRIT_BOTH);
     ls_text_add(&out->why, "each side repeats its own result");
     if (moving != 0) {
         add_items(&out->why, "; they differ in ", moving);
         ls_text_add(&out->why, ", and making that equal changes the result");
+    } else if (hidden != 0) {
+        add_items(&out->why, "; on one of them alone the result changes with its ", hidden);
     } else if (untried != 0) {
         add_items(&out->why, "; they differ in ", untried);
         if (items_of(untried, open)) {

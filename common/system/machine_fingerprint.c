@@ -117,22 +117,6 @@ static void print_float(ls_build_fingerprint *out)
     ls_build_fingerprint_set(out, LS_PRINT_FLOAT, text);
 }
 
-static void print_locale(ls_build_fingerprint *out)
-{
-    char text[LS_PRINT_TEXT_BYTES_MAX];
-    char zone[16] = "";
-    const struct lconv *numbers = localeconv();
-    time_t zero = 0;
-    struct tm broken;
-    if (localtime_r(&zero, &broken)) {
-        strftime(zone, sizeof zone, "%Z", &broken);
-    }
-    snprintf(text, sizeof text, "decimal point '%s', time zone %s", numbers->decimal_point, zone);
-    ls_build_fingerprint_set(out, LS_PRINT_LOCALE, text);
-}
-
-/* ---- what the processor is used for ---- */
-
 #define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
@@ -144,6 +128,33 @@ static uint32_t hash_text(const void *bytes, size_t size, uint64_t hash)
     }
     return (uint32_t)(hash ^ hash >> 32);
 }
+
+enum {
+    HALF_YEARS = 160, /* from 1970 on */
+    HALF_YEAR_S = 15778800,
+};
+
+/* Two zones of one name may have other rules. */
+static void print_locale(ls_build_fingerprint *out)
+{
+    char text[LS_PRINT_TEXT_BYTES_MAX];
+    char zone[16] = "";
+    uint32_t rules = 0;
+    const struct lconv *numbers = localeconv();
+    for (time_t i = 0; i < HALF_YEARS; i++) {
+        struct tm broken;
+        time_t when = i * HALF_YEAR_S;
+        if (localtime_r(&when, &broken)) {
+            size_t size = strftime(zone, sizeof zone, "%Z%z", &broken);
+            rules = hash_text(zone, size, FNV_OFFSET ^ rules);
+        }
+    }
+    snprintf(text, sizeof text, "decimal point '%s', time zone %s, rules %08x",
+             numbers->decimal_point, zone, rules);
+    ls_build_fingerprint_set(out, LS_PRINT_LOCALE, text);
+}
+
+/* ---- what the processor is used for ---- */
 
 /* The maths library has several versions of a function, and takes one by what the processor can.
  * Some values of each come out with another last bit. */

@@ -5,7 +5,9 @@
 
 #include <criterion/criterion.h>
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef _WIN32
@@ -45,6 +47,27 @@ static void expect_only(const ls_build_fingerprint *before, ls_fingerprint_item 
                      ls_fingerprint_item_name(item), now.items[i]);
     }
 }
+
+#ifndef _WIN32
+static void print_in_zone(const char *zone, ls_build_fingerprint *out)
+{
+    cr_assert_eq(setenv("TZ", zone, 1), 0);
+    tzset();
+    ls_build_fingerprint_here(out);
+}
+
+Test(build_fingerprint, time_zones_of_one_name_differ_by_offset_and_rules)
+{
+    static const char *const zones[] = {"UTC", "UTC-9", "UTC0DST,M3.5.0,M10.5.0"};
+    ls_build_fingerprint first, other;
+    print_in_zone(zones[0], &first);
+    for (size_t i = 0; i < sizeof zones / sizeof zones[0]; i++) {
+        print_in_zone(zones[i], &other);
+        cr_expect_eq(ls_build_fingerprint_differs(&first, &other, LS_PRINT_LOCALE), i > 0, "%s",
+                     other.items[LS_PRINT_LOCALE]);
+    }
+}
+#endif
 
 Test(build_fingerprint, another_directory_is_seen)
 {

@@ -412,6 +412,17 @@ Test(desync_class, what_changes_the_result_is_named_alone)
     expect_around(&machines, 0, cores, LS_DESYNC_CLASS_ENVIRONMENT, "in number of cores, and");
 }
 
+/* The fingerprint does not have everything that a surrounding is made of. */
+Test(desync_class, a_surrounding_that_matters_on_one_machine_alone_differs_between_the_two)
+{
+    two_machines machines = same_machines();
+    const uint32_t locale = LS_SURROUNDING_BIT(LS_SURROUNDING_LOCALE);
+    expect_around(&machines, 0, locale, LS_DESYNC_CLASS_ENVIRONMENT,
+                  "; on one of them alone the result changes with its locale");
+    expect_around(&machines, locale, locale, LS_DESYNC_CLASS_PROCESS, "with the same file");
+    expect_around(&machines, 0, 0, LS_DESYNC_CLASS_PROCESS, "with the same file");
+}
+
 /* A plug-in that reads LC_ALL itself: no program has set a locale, so that item is equal. */
 Test(desync_class, variable_that_sets_the_language_is_to_blame_when_the_language_matters)
 {
