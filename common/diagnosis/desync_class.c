@@ -446,8 +446,8 @@ static void add_written(const char *written, ls_desync_verdict *out)
     }
 }
 
-/* What each process has of its own may be wrong on either side, but where all others have the
- * result of one of the two, the other one is by itself. */
+/* Either side may be wrong in something that each process has of its own, but where all others have
+ * the result of one of the two, the other one is by itself. */
 static void use_company(const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
     bool is_server = circumstances->with_server == 0;

@@ -1,7 +1,7 @@
 /* lockstep-faultsim: reads the command line, plays the matches, reports. */
 #define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/lab/faultsim/faultsim.h"
 #include "lockstep/tests/lab/faultsim/self_test.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
@@ -93,12 +93,16 @@ static ls_status read_simulation(void *target, char *name, ls_text *why)
     arguments *args = target;
     /* Until version 0.1.0 it was called tally. */
     bool is_own = strcmp(name, "test") == 0 || strcmp(name, "tally") == 0;
-    args->config.scenario.simulation = is_own ? NULL : ls_builtin_simulation_named(name);
+    static ls_loaded_simulation loaded; /* to the end of the program */
     args->has_simulation = true;
     note(args, "sim", name);
-    return is_own || args->config.scenario.simulation
-               ? LS_OK
-               : ls_fail(LS_BAD_ARGUMENT, why, "--sim: there is no simulation '%s'", name);
+    if (is_own) {
+        args->config.scenario.simulation = NULL;
+        return LS_OK;
+    }
+    ls_status status = ls_simulation_load(name, &loaded, why);
+    args->config.scenario.simulation = loaded.simulation;
+    return status == LS_OK ? LS_OK : LS_BAD_ARGUMENT;
 }
 
 static ls_status add_class(uint32_t *classes, const char *name, size_t bytes, ls_text *why)
@@ -164,8 +168,8 @@ static const ls_setting_row rows[] = {
      .default_text = "4", .help = "Players in each match, 1 to 32; 0: by the seed"},
     {LS_SETTING_IS_READ, .read = read_ticks, .flag = "ticks", .letter = 't', .argument = "N",
      .default_text = "600", .help = "Ticks in each match"},
-    {LS_SETTING_IS_READ, .read = read_simulation, .flag = "sim", .argument = "NAME",
-     .help = "test, which is cheap (the default), or any built-in simulation"},
+    {LS_SETTING_IS_READ, .read = read_simulation, .flag = "sim", .argument = "NAME|FILE.so",
+     .help = "test, which is cheap (the default), any built-in simulation, or a plug-in"},
     {LS_SETTING_IS_READ, .read = read_late, .flag = "late", .argument = "RULE",
      .default_text = "by the seed", .help = "repeat or wait"},
     {LS_SETTING_IS_READ, .read = read_faults, .flag = "faults", .argument = "LIST",

@@ -4,6 +4,7 @@
 #include "lockstep/tests/plugins/minimal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ enum {
     TRAP_TWINS,        /* likewise: on whether two such bytes are equal */
     TRAP_PAST_END,     /* likewise: on what lies behind a block */
     TRAP_DEEP,         /* likewise: on bytes that were not set far down on the stack */
+    TRAP_THREADS,      /* likewise: on which thread is first, most often the one that began so */
 };
 
 #define BLOCKS 12
@@ -39,7 +41,7 @@ enum {
 #define DEEP_WORDS 50000
 
 static const ls_param params[] = {
-    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_DEEP),
+    LS_PARAM_INTEGER_OF("trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_THREADS),
     LS_PARAM_INTEGER_OF("tick", "ticks", "when", 0, 0, UINT32_MAX),
     LS_PARAM_INTEGER_OF("ballast", "MiB", "of state beside the ships, of which little changes", 0,
                         0, 64)};
@@ -141,6 +143,31 @@ static uint32_t order_of_blocks(void)
     return order;
 }
 
+static uint32_t arrived;
+static pthread_mutex_t arrival = PTHREAD_MUTEX_INITIALIZER;
+
+static void *arrive(void *user)
+{
+    pthread_mutex_lock(&arrival);
+    arrived = arrived * 4 + *(uint32_t *)user;
+    pthread_mutex_unlock(&arrival);
+    return NULL;
+}
+
+static uint32_t order_of_threads(void)
+{
+    uint32_t numbers[3] = {1, 2, 3};
+    pthread_t threads[3];
+    arrived = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, arrive, &numbers[i]);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    return arrived;
+}
+
 static uint32_t time_now(void)
 {
     struct timespec now;
@@ -195,7 +222,10 @@ static void spring(const ls_step *step)
         ((minimal_state *)step->state)->ships[1].fuel = block ? number_in(block) : 0;
         free(block);
     }
-    if (trap >= TRAP_GROWN) {
+    if (trap == TRAP_THREADS) {
+        ((minimal_state *)step->state)->ships[1].fuel = order_of_threads();
+    }
+    if (trap >= TRAP_GROWN && trap <= TRAP_DEEP) {
         ((minimal_state *)step->state)->ships[1].fuel = unset_number(trap);
     }
     if (trap == TRAP_ORDER || trap == TRAP_TIME) {

@@ -7,7 +7,7 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/float_mode.h"
-#include "lockstep/common/system/heap_calls.h"
+#include "lockstep/common/system/foreign_calls.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/shared_memory.h"
@@ -156,7 +156,7 @@ static void fill_heap(const ls_step_noise *noise)
 
 void ls_rerun_helper_fill_blocks(void)
 {
-    ls_heap_calls_fill(fill_block);
+    ls_foreign_calls_fill_heap(fill_block);
 }
 
 /* ---- running ---- */
@@ -526,6 +526,9 @@ static bool make_runs(copy_task task)
 {
     ls_text failure = {{0}};
     copy_result result = {.repeats = {0}};
+    if (task == COPY_ALL || task == COPY_LAST_TICK) {
+        ls_foreign_calls_delay_threads(); /* what differs then is a race */
+    }
     if (task == COPY_LAST_TICK) {
         at_one_depth(run_last_tick, &result);
         return ls_rerun_helper_write(&result, sizeof result);

@@ -1,13 +1,19 @@
 #define _GNU_SOURCE
-#include "lockstep/common/system/heap_calls.h"
+#include "lockstep/common/system/foreign_calls.h"
 
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/system/memory.h"
+#include "lockstep/common/system/system_clock.h"
 
 #include <errno.h>
 #include <link.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +28,12 @@
 
 #if defined(CALL_SLOT) && !LS_HAS_ADDRESS_SANITIZER && !LS_HAS_THREAD_SANITIZER
 
-/* ---- the functions that take the place of the C library's ---- */
+typedef struct replacement {
+    const char *name;
+    uintptr_t code;
+} replacement;
+
+/* ---- the heap ---- */
 
 static void (*fill)(uint8_t *bytes, size_t size);
 
@@ -92,30 +103,85 @@ static int filled_posix_memalign(void **out, size_t alignment, size_t bytes)
     return block ? 0 : ENOMEM;
 }
 
-typedef struct replacement {
-    const char *name;
-    uintptr_t code;
-} replacement;
+static const replacement of_heap[] = {
+    {"malloc", (uintptr_t)filled_malloc},     {"calloc", (uintptr_t)filled_calloc},
+    {"realloc", (uintptr_t)filled_realloc},   {"reallocarray", (uintptr_t)filled_reallocarray},
+    {"memalign", (uintptr_t)filled_memalign}, {"aligned_alloc", (uintptr_t)filled_memalign},
+    {"valloc", (uintptr_t)filled_valloc},     {"posix_memalign", (uintptr_t)filled_posix_memalign},
+};
 
-static const replacement *replacement_of(const char *name)
+/* ---- threads ---- */
+
+enum {
+    DELAYS_MAX = 2000, /* code that takes a lock a million times is not delayed for ever */
+    LOCKS_A_DELAY = 16,
+    DELAY_NS_MAX = 150000,
+};
+
+typedef void *thread_code(void *argument);
+
+typedef struct late_thread {
+    thread_code *code;
+    void *argument;
+} late_thread;
+
+static int (*volatile library_create)(pthread_t *thread, const pthread_attr_t *attributes,
+                                      thread_code *code, void *argument) = pthread_create;
+static int (*volatile library_lock)(pthread_mutex_t *lock) = pthread_mutex_lock;
+static atomic_uint calls, delays;
+
+static uint64_t now_ns(void)
 {
-    static const replacement list[] = {
-        {"malloc", (uintptr_t)filled_malloc},
-        {"calloc", (uintptr_t)filled_calloc},
-        {"realloc", (uintptr_t)filled_realloc},
-        {"reallocarray", (uintptr_t)filled_reallocarray},
-        {"memalign", (uintptr_t)filled_memalign},
-        {"aligned_alloc", (uintptr_t)filled_memalign},
-        {"valloc", (uintptr_t)filled_valloc},
-        {"posix_memalign", (uintptr_t)filled_posix_memalign},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        if (strcmp(list[i].name, name) == 0) {
-            return &list[i];
-        }
-    }
-    return NULL;
+    const ls_clock clock = ls_clock_system();
+    return ls_clock_now_ns(&clock);
 }
+
+/* Others go on meanwhile. A sleep takes longer than the threads of many steps. */
+static void delay(void)
+{
+    uint64_t start_ns = now_ns();
+    uint64_t chance = ls_hash_pair(start_ns, atomic_fetch_add(&delays, 1));
+    uint64_t wait_ns = chance % 4 == 0 ? 0 : (chance >> 8) % DELAY_NS_MAX;
+    while (now_ns() - start_ns < wait_ns && atomic_load(&delays) < DELAYS_MAX) {
+        sched_yield();
+    }
+}
+
+static void *begin_late(void *user)
+{
+    const late_thread thread = *(late_thread *)user;
+    ls_release(ls_allocator_heap(), user);
+    delay();
+    return thread.code(thread.argument);
+}
+
+static int late_create(pthread_t *thread, const pthread_attr_t *attributes, thread_code *code,
+                       void *argument)
+{
+    late_thread *late = ls_allocate(ls_allocator_heap(), sizeof *late);
+    if (!late) {
+        return EAGAIN;
+    }
+    *late = (late_thread){code, argument};
+    int error = library_create(thread, attributes, begin_late, late);
+    if (error != 0) {
+        ls_release(ls_allocator_heap(), late);
+    }
+    return error;
+}
+
+static int late_lock(pthread_mutex_t *lock)
+{
+    if (atomic_fetch_add(&calls, 1) % LOCKS_A_DELAY == 0) {
+        delay();
+    }
+    return library_lock(lock);
+}
+
+static const replacement of_threads[] = {
+    {"pthread_create", (uintptr_t)late_create},
+    {"pthread_mutex_lock", (uintptr_t)late_lock},
+};
 
 /* ---- the calls of one object ---- */
 
@@ -155,6 +221,21 @@ static link_tables read_tables(const struct dl_phdr_info *info, const ElfW(Dyn) 
     return tables;
 }
 
+typedef struct replacements {
+    const replacement *list;
+    size_t count;
+} replacements;
+
+static const replacement *replacement_of(const replacements *all, const char *name)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->list[i].name, name) == 0) {
+            return &all->list[i];
+        }
+    }
+    return NULL;
+}
+
 static void replace(uintptr_t slot, uintptr_t code)
 {
     const uintptr_t page_bytes = ls_pages_size();
@@ -167,7 +248,8 @@ static void replace(uintptr_t slot, uintptr_t code)
 /* An object that has a heap of its own, or finds one nearer than the C library's, has its function
  * in the slot: only where a name is not its own is it looked up, in the program's libraries first.
  */
-static void replace_calls(const struct dl_phdr_info *info, const ElfW(Dyn) * entries)
+static void replace_calls(const replacements *all, const struct dl_phdr_info *info,
+                          const ElfW(Dyn) * entries)
 {
     const link_tables tables = read_tables(info, entries);
     for (size_t table = 0; table < 2 && tables.symbols && tables.names; table++) {
@@ -177,7 +259,7 @@ static void replace_calls(const struct dl_phdr_info *info, const ElfW(Dyn) * ent
             const ElfW(Sym) *symbol = &tables.symbols[ELF64_R_SYM(slot->r_info)];
             uint32_t kind = (uint32_t)ELF64_R_TYPE(slot->r_info);
             const replacement *other = kind == CALL_SLOT || kind == DATA_SLOT
-                                           ? replacement_of(tables.names + symbol->st_name)
+                                           ? replacement_of(all, tables.names + symbol->st_name)
                                            : NULL;
             if (other && symbol->st_shndx == SHN_UNDEF) {
                 replace(info->dlpi_addr + slot->r_offset, other->code);
@@ -203,25 +285,35 @@ static bool is_left_alone(const struct dl_phdr_info *info)
 static int visit(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
-    (void)user;
     for (uint16_t i = 0; !is_left_alone(info) && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_DYNAMIC) {
-            replace_calls(info, (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr));
+            replace_calls(user, info, (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr));
         }
     }
     return 0;
 }
 
-void ls_heap_calls_fill(void (*filler)(uint8_t *bytes, size_t size))
+void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 {
+    replacements all = {of_heap, sizeof of_heap / sizeof of_heap[0]};
     fill = filler;
-    (void)dl_iterate_phdr(visit, NULL);
+    (void)dl_iterate_phdr(visit, &all);
+}
+
+void ls_foreign_calls_delay_threads(void)
+{
+    replacements all = {of_threads, sizeof of_threads / sizeof of_threads[0]};
+    (void)dl_iterate_phdr(visit, &all);
 }
 
 #else
-void ls_heap_calls_fill(void (*filler)(uint8_t *bytes, size_t size))
+void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 {
     (void)filler;
+}
+
+void ls_foreign_calls_delay_threads(void)
+{
 }
 #endif

@@ -1,0 +1,23 @@
+/* Foreign calls: what loaded code gets in place of some functions of the C library, in a process
+ * that runs it once more to see what its results hang on. On Linux of x86-64 and aarch64 with
+ * glibc; elsewhere nothing is replaced. Never in a process that plays a match. Called by helpers
+ * that run ticks again. */
+#ifndef LOCKSTEP_COMMON_SYSTEM_FOREIGN_CALLS_H
+#define LOCKSTEP_COMMON_SYSTEM_FOREIGN_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* These are for all code that is loaded by now: plug-ins, their libraries, and the program itself
+ * where it may lie anywhere in memory. Calls of the C library within itself stay as they are. */
+
+/* Each block from malloc and its kin is filled where the code has not set it: what realloc adds to
+ * a block in its place too, and a little past its end. The filler is called by any thread that
+ * allocates, and must not allocate. */
+void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size));
+
+/* Threads begin, and take a lock, later by chance: results that hang on which one comes first
+ * differ from process to process. */
+void ls_foreign_calls_delay_threads(void);
+
+#endif

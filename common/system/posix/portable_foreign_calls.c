@@ -1,0 +1,10 @@
+#include "lockstep/common/system/foreign_calls.h"
+
+void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
+{
+    (void)filler;
+}
+
+void ls_foreign_calls_delay_threads(void)
+{
+}
