@@ -256,6 +256,11 @@ static uint32_t items_cleared(uint32_t items, uint32_t surroundings)
     return items_of(items, surroundings) & ~(UINT32_C(1) << LS_PRINT_FILES);
 }
 
+static bool repeats_apart(const ls_rerun_figures *figures)
+{
+    return knows(figures, LS_RERUN_APART) && figures->apart == figures->fresh;
+}
+
 /* The same file gave two results that each machine repeats. An item that differs is to blame when
  * making it equal changes the result of one machine, or when nobody could make it equal. */
 static void conclude_around(const ls_desync_evidence *server, const ls_desync_evidence *client,
@@ -271,7 +276,9 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
     uint32_t open = LS_SURROUNDINGS_ALL & ~(s->tried & c->tried);
     open = open == LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES) ? open : 0;
     bool is_around = moving != 0 || hidden != 0 || untried != 0;
-    conclude(out, is_around ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
+    /* Nothing that a process has of its own: it is around them, and not among the items. */
+    bool is_elsewhere = !is_around && repeats_apart(s) && repeats_apart(c);
+    conclude(out, is_around || is_elsewhere ? LS_DESYNC_CLASS_ENVIRONMENT : LS_DESYNC_CLASS_PROCESS,
              LS_DESYNC_CULPRIT_BOTH);
     ls_text_add(&out->why, "each side repeats its own result");
     if (moving != 0) {
@@ -292,6 +299,10 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
         ls_text_add(&out->why, ", but making that equal changes nothing");
     } else {
         ls_text_add(&out->why, ", with the same file on the same kind of machine");
+    }
+    if (is_elsewhere) {
+        ls_text_add(&out->why, "; in other processes as well: look for what is not compared, such "
+                               "as the user, the host's name, limits, the date, files");
     }
 }
 
@@ -446,15 +457,16 @@ static void add_written(const char *written, ls_desync_verdict *out)
     }
 }
 
-/* Either side may be wrong in something that each process has of its own, but where all others have
- * the result of one of the two, the other one is by itself. */
+/* Either side may be wrong in what lies around it or what each process has of its own, but where
+ * all others have the result of one of the two, the other one is by itself. */
 static void use_company(const ls_desync_circumstances *circumstances, ls_desync_verdict *out)
 {
     bool is_server = circumstances->with_server == 0;
     uint32_t others = is_server ? circumstances->with_client : circumstances->with_server;
     bool is_one_sided = circumstances->with_server == 0 || circumstances->with_client == 0;
-    if (out->kind != LS_DESYNC_CLASS_PROCESS || out->culprit != LS_DESYNC_CULPRIT_BOTH ||
-        others == 0 || !is_one_sided) {
+    bool is_of_machine =
+        out->kind == LS_DESYNC_CLASS_PROCESS || out->kind == LS_DESYNC_CLASS_ENVIRONMENT;
+    if (!is_of_machine || out->culprit != LS_DESYNC_CULPRIT_BOTH || others == 0 || !is_one_sided) {
         return;
     }
     out->culprit = is_server ? LS_DESYNC_CULPRIT_SERVER : LS_DESYNC_CULPRIT_CLIENT;

@@ -20,4 +20,8 @@ void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size));
  * differ from process to process. */
 void ls_foreign_calls_delay_threads(void);
 
+/* Every clock is up to three years on, by chance: but of code beside this one, such as a game that
+ * is linked into its program. */
+void ls_foreign_calls_shift_clock(void);
+
 #endif

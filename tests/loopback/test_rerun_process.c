@@ -39,7 +39,8 @@ enum {
     TWINS = 17,
     PAST_END = 18,
     DEEP = 19,
-    THREADS = 20,
+    DAY = 20,
+    THREADS = 21,
     LARGE_MIB = 17,       /* of state, which helpers treat as a large one */
     TIME_MAX_MS = 600000, /* for surroundings as well, with sanitizers and on a busy machine */
 };
@@ -293,6 +294,16 @@ Test(rerun_process, runs_of_large_states_are_repeated_as_well)
 }
 
 #if defined(__GLIBC__) && !LS_IS_SANITIZED
+/* No run takes a day, so each copy has a clock of its own. */
+Test(rerun_process, a_result_of_the_day_is_none_of_the_saved_state)
+{
+    fixture here = open_fixture(TRAP, DAY, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect(figures->known & LS_RERUN_APART);
+    cr_expect_neq(figures->apart, figures->fresh);
+    close_fixture(&here);
+}
+
 /* Of threads that do little, the one that begins first is first nearly always, until it is delayed.
  */
 Test(rerun_process, an_order_of_threads_that_hardly_ever_changes_is_a_race)

@@ -33,6 +33,7 @@ enum {
     TRAP_TWINS,        /* likewise: on whether two such bytes are equal */
     TRAP_PAST_END,     /* likewise: on what lies behind a block */
     TRAP_DEEP,         /* likewise: on bytes that were not set far down on the stack */
+    TRAP_DAY,          /* likewise: on the day */
     TRAP_THREADS,      /* likewise: on which thread is first, most often the one that began so */
 };
 
@@ -221,6 +222,9 @@ static void spring(const ls_step *step)
         uint32_t *block = malloc(3 * sizeof *block);
         ((minimal_state *)step->state)->ships[1].fuel = block ? number_in(block) : 0;
         free(block);
+    }
+    if (trap == TRAP_DAY) {
+        ((minimal_state *)step->state)->ships[1].fuel = (uint32_t)(time(NULL) / 86400);
     }
     if (trap == TRAP_THREADS) {
         ((minimal_state *)step->state)->ships[1].fuel = order_of_threads();

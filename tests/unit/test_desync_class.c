@@ -347,6 +347,24 @@ Test(desync_class, features_that_could_not_be_made_equal_are_no_process_of_its_o
     expect(verdict, LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_BOTH);
 }
 
+/* A user's number, a limit, the host's name: processes of one machine have the same. */
+Test(desync_class, what_other_processes_of_each_machine_repeat_is_of_the_machines)
+{
+    two_machines machines = same_machines();
+    ls_desync_evidence server = {figures(S, S), &machines.a};
+    ls_desync_evidence client = {figures(C, C), &machines.b};
+    ls_desync_verdict verdict;
+    server.figures.known |= LS_RERUN_APART;
+    server.figures.apart = S;
+    ls_desync_classify(&server, &client, &nothing, &verdict);
+    expect(verdict, LS_DESYNC_CLASS_PROCESS, LS_DESYNC_CULPRIT_BOTH);
+    client.figures.known |= LS_RERUN_APART;
+    client.figures.apart = C;
+    ls_desync_classify(&server, &client, &(ls_desync_circumstances){.with_server = 2}, &verdict);
+    expect(verdict, LS_DESYNC_CLASS_ENVIRONMENT, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "look for what is not compared"), "%s", verdict.why.bytes);
+}
+
 Test(desync_class, of_two_processes_the_one_that_has_no_company_is_at_fault)
 {
     two_machines machines = same_machines();

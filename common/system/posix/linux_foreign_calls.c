@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 #define CALL_SLOT R_X86_64_JUMP_SLOT
@@ -113,6 +116,7 @@ static const replacement of_heap[] = {
 /* ---- threads ---- */
 
 enum {
+    NS_PER_S = 1000000000,
     DELAYS_MAX = 2000, /* code that takes a lock a million times is not delayed for ever */
     LOCKS_A_DELAY = 16,
     DELAY_NS_MAX = 150000,
@@ -183,6 +187,65 @@ static const replacement of_threads[] = {
     {"pthread_mutex_lock", (uintptr_t)late_lock},
 };
 
+/* ---- the clock ---- */
+
+#define SHIFT_S_MAX 100000000u /* three years */
+
+static struct timespec shift;
+
+static void shift_time(struct timespec *time)
+{
+    time->tv_sec += shift.tv_sec;
+    time->tv_nsec += shift.tv_nsec;
+    time->tv_sec += time->tv_nsec / NS_PER_S;
+    time->tv_nsec %= NS_PER_S;
+}
+
+static int shifted_gettime(clockid_t clock, struct timespec *out)
+{
+    int error = clock_gettime(clock, out);
+    if (error == 0) {
+        shift_time(out);
+    }
+    return error;
+}
+
+static int shifted_timespec(struct timespec *out, int base)
+{
+    int given = timespec_get(out, base);
+    if (given != 0) {
+        shift_time(out);
+    }
+    return given;
+}
+
+static int shifted_timeofday(struct timeval *out, void *zone)
+{
+    struct timespec time;
+    int error = gettimeofday(out, zone);
+    time = (struct timespec){out->tv_sec, out->tv_usec * 1000};
+    shift_time(&time);
+    *out = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
+    return error;
+}
+
+static time_t shifted_time(time_t *out)
+{
+    struct timespec now;
+    (void)shifted_gettime(CLOCK_REALTIME, &now);
+    if (out) {
+        *out = now.tv_sec;
+    }
+    return now.tv_sec;
+}
+
+static const replacement of_clock[] = {
+    {"clock_gettime", (uintptr_t)shifted_gettime},
+    {"timespec_get", (uintptr_t)shifted_timespec},
+    {"gettimeofday", (uintptr_t)shifted_timeofday},
+    {"time", (uintptr_t)shifted_time},
+};
+
 /* ---- the calls of one object ---- */
 
 /* The dynamic linker goes by these. */
@@ -224,6 +287,7 @@ static link_tables read_tables(const struct dl_phdr_info *info, const ElfW(Dyn) 
 typedef struct replacements {
     const replacement *list;
     size_t count;
+    bool is_left_here; /* where this code lies, which needs the functions as they are */
 } replacements;
 
 static const replacement *replacement_of(const replacements *all, const char *name)
@@ -282,13 +346,27 @@ static bool is_left_alone(const struct dl_phdr_info *info)
     return is_one;
 }
 
+static bool is_here(const struct dl_phdr_info *info)
+{
+    for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD &&
+            (uintptr_t)is_here - (info->dlpi_addr + header->p_vaddr) < header->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
-    for (uint16_t i = 0; !is_left_alone(info) && i < info->dlpi_phnum; i++) {
+    const replacements *all = user;
+    bool is_left = is_left_alone(info) || (all->is_left_here && is_here(info));
+    for (uint16_t i = 0; !is_left && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_DYNAMIC) {
-            replace_calls(user, info, (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr));
+            replace_calls(all, info, (const ElfW(Dyn) *)(info->dlpi_addr + header->p_vaddr));
         }
     }
     return 0;
@@ -296,14 +374,23 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
 
 void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 {
-    replacements all = {of_heap, sizeof of_heap / sizeof of_heap[0]};
+    replacements all = {of_heap, sizeof of_heap / sizeof of_heap[0], false};
     fill = filler;
     (void)dl_iterate_phdr(visit, &all);
 }
 
 void ls_foreign_calls_delay_threads(void)
 {
-    replacements all = {of_threads, sizeof of_threads / sizeof of_threads[0]};
+    replacements all = {of_threads, sizeof of_threads / sizeof of_threads[0], false};
+    (void)dl_iterate_phdr(visit, &all);
+}
+
+void ls_foreign_calls_shift_clock(void)
+{
+    replacements all = {of_clock, sizeof of_clock / sizeof of_clock[0], true};
+    uint64_t chance = ls_hash_pair(now_ns(), (uint64_t)getpid());
+    shift =
+        (struct timespec){1 + (time_t)(chance % SHIFT_S_MAX), (long)((chance >> 32) % NS_PER_S)};
     (void)dl_iterate_phdr(visit, &all);
 }
 
@@ -314,6 +401,10 @@ void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 }
 
 void ls_foreign_calls_delay_threads(void)
+{
+}
+
+void ls_foreign_calls_shift_clock(void)
 {
 }
 #endif

@@ -8,3 +8,7 @@ void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 void ls_foreign_calls_delay_threads(void)
 {
 }
+
+void ls_foreign_calls_shift_clock(void)
+{
+}
