@@ -22,13 +22,17 @@ typedef struct ls_file_facts {
     bool is_link; /* the path names a link to it */
     uint64_t bytes;
     int64_t changed_ns; /* since 1970 */
+    int64_t rights_ns;  /* when its owner or its rights changed, or later; 0: the system does not
+                           say */
     uint64_t number;    /* on its disk: a file that was replaced has another one */
 } ls_file_facts;
 
-/* Of one path: the file was neither replaced nor written meanwhile. */
+/* Of one path: the file was neither replaced nor written meanwhile, and who may read it is the
+ * same. */
 static inline bool ls_file_is_unchanged(const ls_file_facts *a, const ls_file_facts *b)
 {
-    return a->number == b->number && a->changed_ns == b->changed_ns && a->bytes == b->bytes;
+    return a->number == b->number && a->changed_ns == b->changed_ns && a->bytes == b->bytes &&
+           a->rights_ns == b->rights_ns;
 }
 
 /* False when there is none, with errno. `out` may be NULL. */

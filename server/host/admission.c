@@ -48,14 +48,6 @@ static ls_status read_token_check(const ls_admission_options *options, ls_token_
     return status;
 }
 
-/* A file that was replaced or written again looks different. */
-static void look_at_key_file(const char *path, ls_admission_key_file *seen)
-{
-    ls_file_facts now = {.number = 0};
-    (void)ls_private_file_look(path, &now);
-    *seen = (ls_admission_key_file){.number = now.number, .changed_ns = now.changed_ns};
-}
-
 static uint64_t wall_clock_s(void)
 {
     return (uint64_t)time(NULL);
@@ -67,7 +59,7 @@ static ls_status open_gate(ls_admission *admission, ls_text *why)
         return LS_OK;
     }
     ls_token_gate_config config = {.tokens_max = USED_TOKENS_MAX, .now_s = wall_clock_s()};
-    look_at_key_file(admission->options.token_key_path, &admission->key_file);
+    (void)ls_private_file_look(admission->options.token_key_path, &admission->key_file);
     ls_status status = read_token_check(&admission->options, &config.check, why);
     if (status == LS_OK) {
         status = ls_cipher_init() == LS_OK
@@ -262,9 +254,9 @@ static const char *const denial_texts[LS_DENIAL_END] = {"", LS_DENIAL_MAP(DENIAL
 /* The operator has put another file there: its keys count from now on. */
 static void reread_key_file(ls_admission *admission, const ls_log *log)
 {
-    ls_admission_key_file now;
-    look_at_key_file(admission->options.token_key_path, &now);
-    if (memcmp(&now, &admission->key_file, sizeof now) == 0) {
+    ls_file_facts now = {.number = 0};
+    (void)ls_private_file_look(admission->options.token_key_path, &now);
+    if (ls_file_is_unchanged(&now, &admission->key_file)) {
         return;
     }
     admission->key_file = now;

@@ -6,6 +6,7 @@
 #define LOCKSTEP_SERVER_HOST_ADMISSION_H
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/system/file.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_server.h"
 #include "lockstep/protocol/transport/transport.h"
@@ -25,12 +26,6 @@ typedef struct ls_admission_options {
     bool is_published;          /* at a relay: its players know the server by its key */
 } ls_admission_options;
 
-/* Which file it was; all zero: there was none. */
-typedef struct ls_admission_key_file {
-    uint64_t number;
-    int64_t changed_ns; /* when it was written */
-} ls_admission_key_file;
-
 typedef struct ls_admission {
     ls_admission_options options;
     const char *bind_host; /* borrowed */
@@ -38,8 +33,8 @@ typedef struct ls_admission {
     ls_invite published;   /* its host and port, as ls_admission_publish had them */
     bool has_invite;       /* a server for this machine alone that was told nothing needs none */
     ls_sealed_server_config sealed;
-    ls_token_gate *gate; /* NULL: no tokens are taken */
-    ls_admission_key_file key_file;
+    ls_token_gate *gate;    /* NULL: no tokens are taken */
+    ls_file_facts key_file; /* all zero: there was none */
     /* Of those who were kept out, so many are in the log. */
     uint64_t logged_refusals[LS_TOKEN_REFUSAL_COUNT];
     uint64_t logged_denials[LS_DENIAL_END];

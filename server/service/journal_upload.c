@@ -164,7 +164,8 @@ static void read_folder(const char *directory, upload_jobs *jobs)
         char path[PATH_BYTES_MAX];
         ls_file_facts facts;
         bool is_file = is_journal(name) && strlen(name) < NAME_BYTES_MAX &&
-                       write_path(directory, name, path) && ls_file_look(path, &facts);
+                       write_path(directory, name, path) && ls_file_look(path, &facts) &&
+                       facts.kind == LS_FILE_PLAIN && !facts.is_link;
         upload_job *job = is_file ? job_of(jobs, name) : NULL;
         if (job) {
             job->is_seen = true;

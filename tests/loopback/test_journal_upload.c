@@ -299,3 +299,28 @@ Test(journal_upload, a_command_may_take_the_file_away)
     upload_three_by("rm {}");
     cr_assert(!is_there("uploaded/a  b.journal"));
 }
+
+/* Opening a pipe waits for somebody who writes. A link is to a file that is not the service's. */
+Test(journal_upload, what_is_no_file_of_the_folder_is_left_alone)
+{
+    const ls_journal_upload_config config = config_of("true");
+    write_file("000.journal", header_bytes, 0);
+    write_file("outside", header_bytes, 0);
+    cr_assert_eq(mkfifo(path_of("001.journal"), 0600), 0);
+    cr_assert_eq(mkdir(path_of("002.journal"), 0700), 0);
+    cr_assert_eq(symlink("outside", path_of("003.journal")), 0);
+    cr_assert_eq(symlink("/dev/zero", path_of("004.journal")), 0);
+    start(&config);
+    run_until(has_one_left);
+    looks = 0;
+    run_until(has_waited);
+    cr_expect_eq(report.uploaded, 1);
+    cr_expect_eq(report.failures, 0);
+    cr_expect_eq(report.waiting, 0);
+    for (const char *name = "1234"; *name != '\0'; name++) {
+        char entry[] = "00?.journal";
+        entry[2] = *name;
+        struct stat facts;
+        cr_expect_eq(lstat(path_of(entry), &facts), 0, "%s", entry);
+    }
+}

@@ -154,9 +154,16 @@ def test_certificate_changes(service):
     (folder / "server.key").write_text("no key", encoding="ascii")
     wait_for(lambda: "the certificate stays as it was" in service.log(), "a word about it")
     assert service.serial() == 2
+    make_certificate(folder, 3)
+    (folder / "next.key").chmod(0o644)
+    put_in_place(folder)
+    wait_for(lambda: "chmod 600" in service.log(), "what is to be done")
+    assert service.serial() == 2
+    (folder / "server.key").chmod(0o600)
+    wait_for(lambda: service.serial() == 3, "the new certificate")
     run = subprocess.run(
         [ADMIN, "--url", f"https://127.0.0.1:{service.port}", "--token-file", folder / "token",
-         "--ca-file", folder / "trusted-2.crt", "create", "name=late"],
+         "--ca-file", folder / "trusted-3.crt", "create", "name=late"],
         capture_output=True, text=True, check=False)
     assert run.returncode == 0, run
     line = events.readline()
@@ -168,7 +175,7 @@ def test_certificate_changes(service):
 
 def test_files_that_are_no_good(service):
     folder = service.folder
-    make_certificate(folder, 3)
+    make_certificate(folder, 4)
     (folder / "next.crt").replace(folder / "server.crt")
     for key, words in (("no key", "no certificate and key"),
                        ((folder / "next.key").read_text(encoding="ascii"), None)):
@@ -179,7 +186,7 @@ def test_files_that_are_no_good(service):
             assert service.process.wait() in (1, 2) and words in service.log(), service.log()
         else:
             service.stop()
-    make_certificate(folder, 4)
+    make_certificate(folder, 5)
     (folder / "next.key").replace(folder / "server.key")
     service.start()
     assert service.process.wait() in (1, 2) and "is not that of the certificate" in service.log()

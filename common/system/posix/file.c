@@ -20,6 +20,11 @@
 #define st_mtim st_mtimespec
 #endif
 
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_nsec;
+}
+
 bool ls_file_look(const char *path, ls_file_facts *out)
 {
     struct stat link;
@@ -33,8 +38,8 @@ bool ls_file_look(const char *path, ls_file_facts *out)
                                                                 : LS_FILE_OTHER,
                                .is_link = S_ISLNK(link.st_mode),
                                .bytes = (uint64_t)found.st_size,
-                               .changed_ns = (int64_t)found.st_mtim.tv_sec * 1000000000 +
-                                             (int64_t)found.st_mtim.tv_nsec,
+                               .changed_ns = ns_of(found.st_mtim),
+                               .rights_ns = ns_of(found.st_ctim),
                                .number = (uint64_t)found.st_ino};
     }
     return true;
