@@ -110,13 +110,16 @@ static int write_json(const ls_log_entry *entry, char *out, size_t capacity)
     return size;
 }
 
-static int write_journald(const ls_log_entry *entry, char *out, size_t capacity)
+static int write_words(ls_log_format format, const ls_log_entry *entry, char *out, size_t capacity)
 {
     char subject[256];
     char message[LS_LOG_LINE_BYTES_MAX];
     ls_log_format_clean(entry->subject, subject, sizeof subject);
     ls_log_format_clean(entry->message, message, sizeof message);
-    return snprintf(out, capacity, "<%d>%s%s\n", priorities[entry->level], subject, message);
+    return format == LS_LOG_FORMAT_JOURNALD
+               ? snprintf(out, capacity, "<%d>%s%s\n", priorities[entry->level], subject, message)
+               : snprintf(out, capacity, "%s: %s%s%s\n", entry->program, kind_of(entry->level),
+                          subject, message);
 }
 
 /* ---- in a handler of signals ---- */
@@ -199,14 +202,7 @@ void ls_log_format_add(ls_log_format format, const ls_log_entry *entry, ls_plain
 size_t ls_log_format_write(ls_log_format format, const ls_log_entry *entry, char *out,
                            size_t capacity)
 {
-    int size = 0;
-    if (format == LS_LOG_FORMAT_JSON) {
-        size = write_json(entry, out, capacity);
-    } else if (format == LS_LOG_FORMAT_JOURNALD) {
-        size = write_journald(entry, out, capacity);
-    } else {
-        size = snprintf(out, capacity, "%s: %s%s%s\n", entry->program, kind_of(entry->level),
-                        entry->subject, entry->message);
-    }
+    int size = format == LS_LOG_FORMAT_JSON ? write_json(entry, out, capacity)
+                                            : write_words(format, entry, out, capacity);
     return size > 0 && (size_t)size < capacity ? (size_t)size : 0;
 }

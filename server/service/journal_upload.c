@@ -126,7 +126,7 @@ static upload_job *job_of(upload_jobs *jobs, const char *name)
     }
     upload_job *job = make_room(jobs) ? ls_allocate(ls_allocator_heap(), sizeof(upload_job)) : NULL;
     if (job) {
-        ls_name_copy(job->name, sizeof job->name, name);
+        memcpy(job->name, name, strlen(name) + 1); /* any bytes that a file's name has */
         memmove(&jobs->rows[place + 1], &jobs->rows[place],
                 (jobs->count - place) * sizeof(upload_job *));
         jobs->rows[place] = job;

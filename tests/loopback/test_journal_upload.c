@@ -276,13 +276,13 @@ static bool is_all_uploaded(void)
     return report.uploaded == 3;
 }
 
-/* With a name that a shell would take apart. */
+/* With names that a shell would take apart, and that are no text. */
 static void upload_three_by(const char *command)
 {
     ls_journal_upload_config config = config_of(command);
     write_file("a  b.journal", 1, 0);
     write_file("*$(exit 1);.journal", 1, 1);
-    write_file("'\".journal", 1, 2);
+    write_file("'\"\n\xe9\x1b[2J.journal", 1, 2);
     start(&config);
     run_until(is_all_uploaded);
     cr_assert_eq(report.failures, 0);

@@ -81,13 +81,13 @@ Test(log_format, no_message_breaks_a_line)
     char clean[64];
     ls_log_format_clean(hostile, clean, sizeof clean);
     cr_assert_str_eq(clean, "a <0>b ?[2J??\?(????\? \xc3\xa9");
-    char *line = written(LS_LOG_FORMAT_JOURNALD, LS_LOG_INFO, hostile);
-    cr_assert_null(strchr(line, '\n'));
-    free(line);
-    line = written(LS_LOG_FORMAT_JSON, LS_LOG_INFO, hostile);
-    cr_assert_null(strchr(line, '\n'));
-    cr_assert(strstr(line, "\\n") == NULL && strstr(line, "\xff") == NULL);
-    free(line);
+    for (ls_log_format format = LS_LOG_FORMAT_TEXT; format <= LS_LOG_FORMAT_JOURNALD; format++) {
+        char *line = written(format, LS_LOG_INFO, hostile);
+        cr_expect_null(strchr(line, '\n'), "%d", (int)format);
+        cr_expect_null(strchr(line, '\033'), "%d", (int)format);
+        cr_expect(strstr(line, "\\n") == NULL && strstr(line, "\xff") == NULL, "%d", (int)format);
+        free(line);
+    }
 }
 
 Test(log_format, a_character_is_never_cut_in_two)
