@@ -12,6 +12,7 @@
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/relay/listing_json.h"
 #include "lockstep/protocol/relay/relay_search.h"
 #include "lockstep/protocol/wire/message.h"
 
@@ -293,16 +294,7 @@ static void fill_game(ls_json *json, const game_list *list, const ls_relay_game 
     ls_text join = {{0}};
     join_text(list, game, &join);
     ls_json_text(json, "join", join.bytes);
-    ls_json_text(json, "name", listing->name);
-    ls_json_text(json, "region", listing->region);
-    ls_json_text(json, "simulation", listing->simulation);
-    ls_json_number(json, "simulation_version", listing->simulation_version);
-    ls_json_hash(json, "digest", listing->digest);
-    ls_json_number(json, "players", listing->players);
-    ls_json_number(json, "seats", listing->seats);
-    ls_json_number(json, "spectators", listing->spectators);
-    ls_json_bool(json, "needs_token", listing->needs_token);
-    ls_json_text(json, "version", listing->version);
+    ls_relay_listing_fill_json(json, listing);
     ls_json_number(json, "protocol_version", listing->protocol);
     ls_json_bool(json, "is_other_version", listing->protocol != LS_PROTOCOL_VERSION);
     ls_json_number(json, "ping_ms", ping_ms(list, game));

@@ -32,3 +32,18 @@ bool ls_hex_read(const char *text, uint8_t *bytes, size_t size)
     }
     return wrong == 0;
 }
+
+bool ls_hex_read_number(const char *text, uint32_t digit_count, uint64_t *out)
+{
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < digit_count; i++) {
+        bool is_capital = text[i] >= 'A' && text[i] <= 'F';
+        uint32_t value = is_capital ? 16 : value_of(text[i]);
+        if (value == 16) {
+            return false;
+        }
+        number = number << 4 | value;
+    }
+    *out = number;
+    return true;
+}

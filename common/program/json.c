@@ -386,10 +386,7 @@ bool ls_json_read_bool(const ls_json *object, const char *key, bool *out)
 bool ls_json_read_hash(const ls_json *object, const char *key, uint64_t *out)
 {
     const char *text = ls_json_read_text(object, key);
-    if (!text || strlen(text) != HASH_DIGITS || strspn(text, "0123456789abcdef") != HASH_DIGITS) {
-        return false;
-    }
-    return sscanf(text, "%" SCNx64, out) == 1;
+    return text && strlen(text) == HASH_DIGITS && ls_hex_read_number(text, HASH_DIGITS, out);
 }
 
 const ls_json *ls_json_read_object(const ls_json *object, const char *key)

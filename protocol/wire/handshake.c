@@ -1,6 +1,7 @@
 #include "lockstep/protocol/wire/handshake.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/simulation/arithmetic_check.h"
 
 #include <inttypes.h>
@@ -185,25 +186,12 @@ ls_text ls_ready_parts_with(const ls_ready_parts *server, ls_status status, cons
     return text;
 }
 
-static bool read_hex(const char *text, uint16_t *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    *out = 0;
-    for (int i = 0; i < 4; i++) {
-        const char *digit = text[i] != '\0' ? strchr(digits, text[i]) : NULL;
-        if (!digit) {
-            return false;
-        }
-        *out = (uint16_t)(*out << 4 | (digit - digits));
-    }
-    return true;
-}
-
 /* The number of the first part that differs; false: none, or they cannot be compared. */
 static bool find_part(const char *hex, const uint16_t *own, uint32_t count, uint32_t *part)
 {
-    uint16_t hash = 0;
-    for (*part = 0; *part < count && read_hex(hex + (size_t)4 * *part, &hash); (*part)++) {
+    uint64_t hash = 0;
+    for (*part = 0; *part < count && ls_hex_read_number(hex + (size_t)4 * *part, 4, &hash);
+         (*part)++) {
         if (hash != own[*part]) {
             return true;
         }

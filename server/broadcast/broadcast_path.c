@@ -1,5 +1,7 @@
 #include "lockstep/server/broadcast/broadcast_path.h"
 
+#include "lockstep/common/base/hex.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -11,16 +13,7 @@ enum {
 /* Behind the digits; NULL: they are not there. */
 static const char *read_id(const char *text, uint64_t *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    *out = 0;
-    for (size_t i = 0; i < ID_DIGITS; i++) {
-        const char *digit = text[i] != '\0' ? strchr(digits, text[i]) : NULL;
-        if (!digit) {
-            return NULL;
-        }
-        *out = *out << 4 | (uint64_t)(digit - digits);
-    }
-    return text + ID_DIGITS;
+    return ls_hex_read_number(text, ID_DIGITS, out) ? text + ID_DIGITS : NULL;
 }
 
 /* Without zeros before it. */

@@ -3,8 +3,8 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/json.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/protocol/relay/listing_json.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 
 #include <string.h>
@@ -125,17 +125,8 @@ static void fill_json(ls_json *json, const ls_relay_game *game)
     char text[LS_RELAY_CODE_BYTES];
     ls_relay_game_code(game, text);
     ls_json_text(json, "code", text);
-    ls_json_text(json, "name", listing->name);
-    ls_json_text(json, "region", listing->region);
-    ls_json_text(json, "simulation", listing->simulation);
-    ls_json_number(json, "simulation_version", listing->simulation_version);
-    ls_json_hash(json, "digest", listing->digest);
-    ls_json_number(json, "players", listing->players);
-    ls_json_number(json, "seats", listing->seats);
+    ls_relay_listing_fill_json(json, listing);
     ls_json_number(json, "free", listing->seats - LS_MIN(listing->players, listing->seats));
-    ls_json_number(json, "spectators", listing->spectators);
-    ls_json_bool(json, "needs_token", listing->needs_token);
-    ls_json_text(json, "version", listing->version);
     ls_json_number(json, "protocol", listing->protocol);
     ls_json_number(json, "ping_ms", game->ping_ms);
     if (listing->page[0] != '\0') {

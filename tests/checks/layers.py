@@ -46,7 +46,8 @@ MAY_USE = {
     "protocol/wire": PURE,
     "protocol/blob": PURE | {"protocol/wire", "common/compress"},
     "protocol/sealed": PURE | {"common/system", "protocol/transport"},
-    "protocol/relay": {"common/base", "common/system", "protocol/transport", "protocol/sealed"},
+    "protocol/relay": {"common/base", "common/system", "common/program"}
+    | {"protocol/transport", "protocol/sealed"},
     "protocol/door": {"common/base", "common/system"},
     "protocol/portmap": {"common/base", "common/system"},
     "protocol/enet": PURE | {"common/system"},

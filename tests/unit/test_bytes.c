@@ -102,6 +102,22 @@ Test(hex, only_digits_are_read_and_no_more_than_asked_for)
     cr_assert_eq(bytes[1], 9);
 }
 
+Test(hex, number_is_read_of_small_digits_and_whatever_follows_stays)
+{
+    uint64_t number = 0;
+    cr_assert(ls_hex_read_number("0123456789abcdef", 16, &number));
+    cr_expect_eq(number, UINT64_C(0x0123456789abcdef));
+    cr_assert(ls_hex_read_number("ffffffffffffffff", 16, &number));
+    cr_expect_eq(number, UINT64_MAX);
+    cr_assert(ls_hex_read_number("7fzz", 2, &number));
+    cr_expect_eq(number, 0x7fu);
+    static const char *const wrong[] = {"", "7", "7F", "7g", " 7", "0x", "-1", "7\xff"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        cr_expect_not(ls_hex_read_number(wrong[i], 2, &number), "%s", wrong[i]);
+        cr_expect_eq(number, 0x7fu);
+    }
+}
+
 /* ---- status ---- */
 
 Test(status, every_code_has_a_name_and_a_text_of_its_own)

@@ -297,11 +297,12 @@ Test(directory, the_json_has_what_the_page_says)
 {
     cr_assert_eq(prove(2), LS_RELAY_GOOD);
     const char *line = json();
-    cr_assert_str_eq(line, "{\"games\":[{\"code\":\"K7AC-29F\",\"name\":\"Game 2\",\"region\":\"\","
-                           "\"simulation\":\"arena\",\"simulation_version\":0,"
-                           "\"digest\":\"0000000000000000\",\"players\":1,\"seats\":4,\"free\":3,"
-                           "\"spectators\":0,\"needs_token\":false,\"version\":\"0.1.0\","
-                           "\"protocol\":0,\"ping_ms\":0}]}");
+    cr_assert_str_eq(line,
+                     "{\"games\":[{\"code\":\"K7AC-29F\",\"name\":\"Game 2\",\"region\":\"\","
+                     "\"simulation\":\"arena\",\"simulation_version\":0,"
+                     "\"digest\":\"0000000000000000\",\"players\":1,\"seats\":4,"
+                     "\"spectators\":0,\"needs_token\":false,\"version\":\"0.1.0\",\"free\":3,"
+                     "\"protocol\":0,\"ping_ms\":0}]}");
     cr_assert_eq(prove(5), LS_RELAY_GOOD);
     cr_assert_not_null(strstr(json(), "},{\"code\":\"K7AF-29F\",\"name\":\"Game 5\""));
     ls_directory_remove(directory, 2);
