@@ -6,6 +6,7 @@ import {
 } from "/play/screen.js";
 
 const REPORT_MS = 200;
+const FILE = 0, FIRST_SEGMENT = 1, NEXT_SEGMENT = 2; // of replay_web_add
 
 const loaded = load("/play/record.wasm");
 
@@ -25,11 +26,14 @@ function verdict({ checking, checked, first, growing, last, hashes, status, diff
 }
 
 // Bytes of the file, or of those that it grows by.
-function add(bytes) {
+function add(bytes, part = FILE) {
   const at = calls.replay_web_room(bytes.length);
   if (at === 0) throw new Error("There is no room for a file of that size.");
   bytesAt(at, bytes.length).set(bytes);
+  if (calls.replay_web_add(part) !== 0) throw new Error("This is no segment of a broadcast.");
 }
+
+const addSegment = (bytes, isFirst) => add(bytes, isFirst ? FIRST_SEGMENT : NEXT_SEGMENT);
 
 function readOn(isOver) {
   if (calls.replay_web_read_on(isOver ? 1 : 0) !== 0) throw new Error(textOnDesk());
@@ -42,10 +46,14 @@ function report() {
   setTimeout(report, REPORT_MS);
 }
 
+function refuse({ message }) {
+  post({ type: "refused", text: message });
+}
+
 obey({
   async open(message) {
     await enter(loaded);
-    if (message.broadcast) await broadcast.begin(message.broadcast, add);
+    if (message.broadcast) await broadcast.begin(message.broadcast, addSegment);
     else add(new Uint8Array(await message.file.arrayBuffer()));
     const status = calls.replay_web_open();
     const text = textOnDesk();
@@ -54,7 +62,7 @@ obey({
       return;
     }
     show(message.canvas, message, () => calls.replay_web_frame(), () => true);
-    if (message.broadcast) broadcast.follow(add, readOn);
+    if (message.broadcast) broadcast.follow(addSegment, readOn).catch(refuse);
     check();
     report();
   },

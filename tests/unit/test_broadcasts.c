@@ -7,6 +7,7 @@
 #include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/support/journal_sample.h"
 #include "lockstep/tools/replay/broadcast_index.h"
+#include "lockstep/tools/replay/broadcast_segment.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -37,35 +38,26 @@ Test(broadcast_index, match_and_list_are_read)
     cr_expect_eq(index.segments, 7u);
 }
 
-Test(broadcast_index, empty_list_is_not_found)
+/* The page of client/web reads the same ones: tests/web/test_broadcast.mjs. */
+Test(broadcast_index, samples_are_read_as_each_line_says)
 {
-    replay_broadcast_index index;
-    cr_expect_eq(read_text("{\"matches\":[]}", &index), LS_NOT_FOUND);
-}
-
-Test(broadcast_index, what_makes_no_sense_is_malformed_and_changes_nothing)
-{
-    static const char *const odd[] = {
-        "",
-        "[]",
-        "{}",
-        "7",
-        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":7,\"is_over\":false}",
-        "{\"match\":\"0123456789abcdef\",\"segments\":0,\"key\":0,\"is_over\":false}",
-        "{\"match\":\"0123456789abcdef\",\"segments\":-1,\"key\":0,\"is_over\":false}",
-        "{\"match\":\"0123456789abcdef\",\"segments\":1.5,\"key\":0,\"is_over\":false}",
-        "{\"match\":\"0123456789abcde/\",\"segments\":7,\"key\":4,\"is_over\":false}",
-        "{\"match\":\"0123456789abcdef0\",\"segments\":7,\"key\":4,\"is_over\":false}",
-        "{\"match\":7,\"segments\":7,\"key\":4,\"is_over\":false}",
-        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":4,\"is_over\":1}",
-        "{\"match\":\"0123456789abcdef\",\"segments\":7,\"key\":4}",
-        "{\"matches\":[[]]}",
-    };
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    char line[512];
+    uint32_t count = 0;
+    FILE *samples = fopen(LS_TEST_SAMPLES "/broadcast_indexes.txt", "r");
+    cr_assert_not_null(samples);
+    while (fgets(line, sizeof line, samples)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *text = line + strcspn(line, " ") + 1;
+        ls_status expected = strncmp(line, "good ", 5) == 0   ? LS_OK
+                             : strncmp(line, "none ", 5) == 0 ? LS_NOT_FOUND
+                                                              : LS_MALFORMED;
         replay_broadcast_index index = {.segments = 77};
-        cr_expect_eq(read_text(odd[i], &index), LS_MALFORMED, "%s", odd[i]);
-        cr_expect_eq(index.segments, 77u);
+        cr_expect_eq(read_text(text, &index), expected, "%s", line);
+        cr_expect_eq(index.segments == 77u, expected != LS_OK, "%s", line);
+        count++;
     }
+    fclose(samples);
+    cr_expect_gt(count, 20u);
 }
 
 Test(broadcast_index, head_of_a_segment_ends_behind_its_header)

@@ -1,21 +1,23 @@
 #include "lockstep/tools/replay/broadcast_index.h"
 
-#include "lockstep/common/journal/journal_index.h"
+#include "lockstep/common/base/hex.h"
 #include "lockstep/common/program/json.h"
 
 #include <string.h>
 
-static bool is_id(const char *text)
+bool replay_broadcast_is_id(const char *text)
 {
-    size_t size = strlen(text);
-    return size == REPLAY_BROADCAST_ID_BYTES - 1 && strspn(text, "0123456789abcdef") == size;
+    uint64_t id = 0;
+    return strlen(text) == REPLAY_BROADCAST_ID_BYTES - 1 &&
+           ls_hex_read_number(text, REPLAY_BROADCAST_ID_BYTES - 1, &id);
 }
 
 static ls_status read_match(const ls_json *json, replay_broadcast_index *out)
 {
     replay_broadcast_index read = {.segments = 0};
     const char *match = ls_json_read_text(json, "match");
-    bool is_whole = match && is_id(match) && ls_json_read_u32(json, "segments", &read.segments) &&
+    bool is_whole = match && replay_broadcast_is_id(match) &&
+                    ls_json_read_u32(json, "segments", &read.segments) &&
                     ls_json_read_u32(json, "key", &read.key) &&
                     ls_json_read_bool(json, "is_over", &read.is_over) && read.key < read.segments;
     if (!is_whole) {
@@ -37,15 +39,4 @@ ls_status replay_broadcast_index_read(const char *text, size_t size, replay_broa
     }
     ls_json_destroy(json);
     return status;
-}
-
-size_t replay_broadcast_segment_head(const uint8_t *bytes, size_t size)
-{
-    ls_record header;
-    ls_text why;
-    bool is_segment =
-        ls_record_file_check(&ls_journal_format, bytes, size, &why) == LS_OK &&
-        ls_record_read(&ls_journal_format, bytes, size, LS_RECORD_FILE_HEAD_BYTES, &header) &&
-        header.kind == LS_JOURNAL_HEADER;
-    return is_segment ? (size_t)ls_record_end(&header, &ls_journal_format) : 0;
 }

@@ -21,7 +21,7 @@ typedef struct replay_broadcast_index {
 /* Of one match, or the first one of a list. MALFORMED; NOT_FOUND: the list is empty. */
 ls_status replay_broadcast_index_read(const char *text, size_t size, replay_broadcast_index *out);
 
-/* Where the records behind the head of a segment begin; 0: this is no segment. */
-size_t replay_broadcast_segment_head(const uint8_t *bytes, size_t size);
+/* Whether a text is the id of a match. */
+bool replay_broadcast_is_id(const char *text);
 
 #endif

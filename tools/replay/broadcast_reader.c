@@ -3,6 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/http_transfer.h"
 #include "lockstep/tools/replay/broadcast_index.h"
+#include "lockstep/tools/replay/broadcast_segment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -138,8 +139,7 @@ static ls_status fetch(replay_broadcast *broadcast, ls_text *why)
 static bool names_match(const char *url)
 {
     const char *last = strrchr(url, '/');
-    return last && strlen(last + 1) == REPLAY_BROADCAST_ID_BYTES - 1 &&
-           strspn(last + 1, "0123456789abcdef") == REPLAY_BROADCAST_ID_BYTES - 1;
+    return last && replay_broadcast_is_id(last + 1);
 }
 
 static ls_status find_match(replay_broadcast *broadcast, const char *url, ls_text *why)

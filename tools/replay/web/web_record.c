@@ -5,6 +5,7 @@
 #include "lockstep/client/web/web_screen.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/system/system_clock.h"
+#include "lockstep/tools/replay/broadcast_segment.h"
 #include "lockstep/tools/replay/record_view.h"
 #include "lockstep/tools/replay/verification.h"
 
@@ -26,6 +27,7 @@ enum {
 typedef struct web_record {
     uint8_t *bytes;
     uint32_t size;
+    uint32_t room;  /* bytes behind them that are to be filled */
     uint8_t *older; /* a journal before it grew; NULL: none */
     ls_log log;
     replay_playback shown;
@@ -56,8 +58,23 @@ uint8_t *replay_web_room(uint32_t bytes)
         here.older = here.bytes; /* which the playbacks have until they are told */
     }
     here.bytes = grown;
-    here.size += bytes;
-    return grown + here.size - bytes;
+    here.room = bytes;
+    return grown + here.size;
+}
+
+int32_t replay_web_add(uint32_t part)
+{
+    uint8_t *added = here.bytes + here.size;
+    uint32_t size = here.room;
+    here.room = 0;
+    size_t head = part != REPLAY_WEB_FILE ? replay_broadcast_segment_head(added, size) : 0;
+    if (part != REPLAY_WEB_FILE && head == 0) {
+        return LS_MALFORMED;
+    }
+    size_t skipped = part == REPLAY_WEB_NEXT_SEGMENT ? head : 0;
+    memmove(added, added + skipped, size - skipped);
+    here.size += size - (uint32_t)skipped;
+    return LS_OK;
 }
 
 static void write_line(void *user, ls_log_level level, const char *line)

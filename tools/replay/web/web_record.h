@@ -6,9 +6,21 @@
 
 #include <stdint.h>
 
-/* Memory for so many bytes of the file, to be filled before it is opened, or behind those that it
- * has by then, before replay_web_read_on; NULL: no memory. */
+/* Memory for so many bytes behind those that the file has, to be filled and then added; NULL: no
+ * memory. */
 uint8_t *replay_web_room(uint32_t bytes);
+
+/* Of a file, or of a broadcast, whose segments are journals: of all but the first the records alone
+ * are added. */
+enum {
+    REPLAY_WEB_FILE,
+    REPLAY_WEB_FIRST_SEGMENT,
+    REPLAY_WEB_NEXT_SEGMENT,
+};
+
+/* The bytes in the room become the file's: before it is opened, or before replay_web_read_on.
+ * MALFORMED: they are no segment, and the file is as it was. */
+int32_t replay_web_add(uint32_t part);
 
 /* Opens the file. An ls_status. When it is LS_OK the desk is empty for a journal, and has the words
  * about a bundle else; when it is another one the desk has the reason. Once. */
