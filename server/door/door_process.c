@@ -276,6 +276,7 @@ void ls_door_close(ls_door *door)
         return;
     }
     if (door->process.id != 0) {
+        atomic_store_explicit(&door->page->is_over, true, memory_order_release);
         ls_child_process_ask(&door->process);
         (void)ls_child_process_wait(&door->process, LEAVE_MS, NULL);
     }

@@ -43,10 +43,14 @@ static void on_leaving(void *user, uint64_t now_ns)
     }
 }
 
+/* The signal may have been sent to all processes of a service, which drains then: its players play
+ * on, those in pages too. */
 static void on_signal(void *user, uint64_t now_ns)
 {
     const door_program *self = user;
-    ls_loop_alarm_set(self->leaving, now_ns + LEAVE_MS * LS_NS_PER_MS);
+    if (atomic_load_explicit(&self->page->is_over, memory_order_acquire)) {
+        ls_loop_alarm_set(self->leaving, now_ns + LEAVE_MS * LS_NS_PER_MS);
+    }
 }
 
 static ls_status open_page(door_program *self, ls_text *why)
