@@ -21,9 +21,9 @@ static void fit(ls_camera *camera, const ls_draw_list *list)
     if (!(width > 0.0 && height > 0.0)) {
         return;
     }
-    double room = fmax(camera->height - camera->top - camera->bottom, 1.0);
-    double scale = fmin(camera->width / width, room / height) * FIT_SHARE;
-    camera->pixels_per_m = fmin(fmax(scale, PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
+    double room = LS_MAX(camera->height - camera->top - camera->bottom, 1.0);
+    double scale = LS_MIN(camera->width / width, room / height) * FIT_SHARE;
+    camera->pixels_per_m = LS_MIN(LS_MAX(scale, PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
     double down = (camera->top - camera->bottom) / 2.0 / camera->pixels_per_m;
     camera->x = ls_fixed_to_double(list->view_min.x) + width / 2.0;
     camera->y = ls_fixed_to_double(list->view_min.y) + height / 2.0 + down;
@@ -56,7 +56,7 @@ static bool find_own(const ls_draw_list *list, uint32_t owner, double *x, double
 /* Near e to the x, as (1 + x/256)^256: that of libm has tables of kilobytes, which a page loads. */
 static double grow(double x)
 {
-    double power = fmax(1.0 + x / 256.0, 0.0);
+    double power = LS_MAX(1.0 + x / 256.0, 0.0);
     for (int i = 0; i < 8; i++) {
         power *= power;
     }
@@ -89,8 +89,8 @@ void ls_camera_update(ls_camera *camera, const ls_canvas *canvas, const ls_draw_
 void ls_camera_zoom(ls_camera *camera, ls_canvas_point at, double notches)
 {
     double before = camera->pixels_per_m;
-    double after =
-        fmin(fmax(before * grow(ZOOM_PER_NOTCH * notches), PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
+    double wanted = before * grow(ZOOM_PER_NOTCH * notches);
+    double after = LS_MIN(LS_MAX(wanted, PIXELS_PER_M_MIN), PIXELS_PER_M_MAX);
     bool is_following = camera->mode == LS_CAMERA_FOLLOW;
     double right = is_following ? 0.0 : (double)at.x - camera->width / 2.0;
     double down = is_following ? 0.0 : (double)at.y - camera->height / 2.0;

@@ -204,10 +204,10 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count, float 
         ls_canvas_point a = corners[i];
         ls_canvas_point b = corners[(i + 1) % count];
         area += a.x * b.y - b.x * a.y;
-        shape.top = fminf(shape.top, a.y);
-        shape.bottom = fmaxf(shape.bottom, a.y);
-        shape.left = fminf(shape.left, a.x);
-        shape.right = fmaxf(shape.right, a.x);
+        shape.top = LS_MIN(a.y, shape.top);
+        shape.bottom = LS_MAX(a.y, shape.bottom);
+        shape.left = LS_MIN(a.x, shape.left);
+        shape.right = LS_MAX(a.x, shape.right);
     }
     for (uint32_t i = 0; i < count; i++) {
         shape.edges[i] =

@@ -68,8 +68,8 @@ static void paint_frame_times(const ls_overlay *overlay, int32_t right, int32_t 
     int32_t left = right - (int32_t)LS_FRAME_TIMES_MAX;
     for (uint32_t i = 0; i < times->count; i++) {
         uint32_t at = (times->next + LS_FRAME_TIMES_MAX - times->count + i) % LS_FRAME_TIMES_MAX;
-        float frame = fminf(times->frame_ms[at] / GRAPH_MS, 1.0f);
-        float work = fminf(times->work_ms[at] / GRAPH_MS, frame);
+        float frame = LS_MIN(times->frame_ms[at] / GRAPH_MS, 1.0f);
+        float work = LS_MIN(times->work_ms[at] / GRAPH_MS, frame);
         int32_t frame_height = (int32_t)(frame * (float)height);
         int32_t work_height = (int32_t)(work * (float)height);
         int32_t x = left + (int32_t)(LS_FRAME_TIMES_MAX - times->count + i);
@@ -466,8 +466,8 @@ static void paint_heading(const ls_overlay *overlay)
 
 void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to)
 {
-    int32_t left = (int32_t)fminf(from.x, to.x);
-    int32_t top = (int32_t)fminf(from.y, to.y);
+    int32_t left = (int32_t)LS_MIN(from.x, to.x);
+    int32_t top = (int32_t)LS_MIN(from.y, to.y);
     int32_t width = (int32_t)fabsf(to.x - from.x) + 1;
     int32_t height = (int32_t)fabsf(to.y - from.y) + 1;
     ls_canvas_fill(canvas, (ls_canvas_rect){left, top, width, height}, BOX_INSIDE);

@@ -154,7 +154,7 @@ static void paint_disc(const painter *to, const ls_draw_shape *shape, ls_canvas_
     bool is_solid = (shape->colour & 0xFFu) == 0xFFu;
     if (radius >= RIM_FROM && is_solid) {
         ls_canvas_disc(to->canvas, at, radius, rim_colour(to, shape));
-        radius -= fminf(1.5f + radius / 40.0f, 3.0f);
+        radius -= LS_MIN(1.5f + radius / 40.0f, 3.0f);
     }
     ls_canvas_disc(to->canvas, at, radius, shape->colour);
     if (radius >= MARK_FROM && is_solid && shape->kind == LS_DRAW_WHEEL) {
@@ -179,7 +179,7 @@ static void paint_box(const painter *to, const ls_draw_shape *shape, ls_canvas_p
 {
     float half_width = to_pixels(to, shape->half_width);
     float half_height = to_pixels(to, shape->half_height);
-    float small = fminf(half_width, half_height);
+    float small = LS_MIN(half_width, half_height);
     if (is_outside(to, at, half_width + half_height)) {
         return;
     }
@@ -196,7 +196,7 @@ static void paint_box(const painter *to, const ls_draw_shape *shape, ls_canvas_p
         half_width -= 1.5f;
         half_height -= 1.5f;
     }
-    box_corners(at, along, fmaxf(half_width, 0.5f), fmaxf(half_height, 0.5f), corners);
+    box_corners(at, along, LS_MAX(half_width, 0.5f), LS_MAX(half_height, 0.5f), corners);
     ls_canvas_convex(to->canvas, corners, 4, shape->colour);
 }
 
@@ -282,10 +282,10 @@ static void paint_ground(const ls_scene *scene, ls_canvas *canvas)
 {
     ls_canvas_point low = ls_camera_to_canvas(&scene->camera, scene->list.view_min);
     ls_canvas_point high = ls_camera_to_canvas(&scene->camera, scene->list.view_max);
-    float left = fminf(fmaxf(low.x, 0.0f), (float)canvas->width);
-    float top = fminf(fmaxf(high.y, 0.0f), (float)canvas->height);
-    float right = fminf(fmaxf(high.x, left), (float)canvas->width);
-    float bottom = fminf(fmaxf(low.y, top), (float)canvas->height);
+    float left = LS_MIN(LS_MAX(low.x, 0.0f), (float)canvas->width);
+    float top = LS_MIN(LS_MAX(high.y, 0.0f), (float)canvas->height);
+    float right = LS_MIN(LS_MAX(high.x, left), (float)canvas->width);
+    float bottom = LS_MIN(LS_MAX(low.y, top), (float)canvas->height);
     ls_canvas_rect floor = {(int32_t)left, (int32_t)top, (int32_t)right - (int32_t)left,
                             (int32_t)bottom - (int32_t)top};
     int32_t width = (int32_t)canvas->width;
@@ -387,7 +387,7 @@ void ls_scene_paint(const ls_scene *scene, const ls_canvas_fonts *fonts, ls_canv
 /* A cell is a pixel wide and two high. */
 static int32_t cell_at(float pixel, float cell_pixels)
 {
-    return (int32_t)floorf(fminf(fmaxf(pixel / cell_pixels, -1e6f), 1e6f));
+    return (int32_t)floorf(LS_MIN(LS_MAX(pixel / cell_pixels, -1e6f), 1e6f));
 }
 
 uint32_t ls_scene_texts(const ls_scene *scene, ls_text_run *runs, uint32_t capacity)

@@ -155,13 +155,13 @@ ls_sound_gain ls_sound_gain_of(const ls_sound *sound, const ls_camera *camera)
     }
     double x = (ls_fixed_to_double(sound->x) - camera->x) * camera->pixels_per_m * 2.0;
     double y = (ls_fixed_to_double(sound->y) - camera->y) * camera->pixels_per_m * 2.0;
-    double right = x / fmax(camera->width, 1.0); /* -1 .. 1 within the picture */
-    double far = fmax(fabs(right), fabs(y) / fmax(camera->height, 1.0));
+    double right = x / LS_MAX(camera->width, 1.0); /* -1 .. 1 within the picture */
+    double far = LS_MAX(fabs(right), fabs(y) / LS_MAX(camera->height, 1.0));
     level = far > 1.0 ? level / (far * far) : level;
     level = level < SOFTEST ? 0.0 : level;
-    right = fmax(-1.0, fmin(right, 1.0));
-    return (ls_sound_gain){(float)(level * fmin(1.0, 1.0 - right)),
-                           (float)(level * fmin(1.0, 1.0 + right))};
+    right = LS_MAX(-1.0, LS_MIN(right, 1.0));
+    return (ls_sound_gain){(float)(level * LS_MIN(1.0, 1.0 - right)),
+                           (float)(level * LS_MIN(1.0, 1.0 + right))};
 }
 
 /* ---- life ---- */
@@ -302,7 +302,7 @@ static void add_voice(const ls_sound_mixer *mixer, sound_voice *voice, float *le
 
 static int16_t sample_of(float value)
 {
-    return (int16_t)fmaxf(-SAMPLE_MAX, fminf(value, SAMPLE_MAX));
+    return (int16_t)LS_MAX(-SAMPLE_MAX, LS_MIN(value, SAMPLE_MAX));
 }
 
 void ls_sound_mixer_mix(ls_sound_mixer *mixer, int16_t *pairs, uint32_t frames)

@@ -27,7 +27,7 @@ ls_drawing ls_drawing_of(ls_html *html, ls_vec2 view_min, ls_vec2 view_max)
     double width = metres(view_max.x) - metres(view_min.x);
     double height = metres(view_max.y) - metres(view_min.y);
     bool has_view = width > 0 && height > 0;
-    double scale = has_view ? SIDE / fmax(width, height) : 1.0;
+    double scale = has_view ? SIDE / LS_MAX(width, height) : 1.0;
     return (ls_drawing){.html = html,
                         .left = has_view ? metres(view_min.x) : -SIDE / 2,
                         .top = has_view ? metres(view_max.y) : SIDE / 2,
@@ -79,7 +79,7 @@ static void write_line(const ls_drawing *on, spot from, spot to, double thicknes
     number(on, "y1", from.y);
     number(on, "x2", to.x);
     number(on, "y2", to.y);
-    number(on, "stroke-width", fmax(thickness, 1.0));
+    number(on, "stroke-width", LS_MAX(thickness, 1.0));
     colour(on, "stroke", rgba);
     ls_html_end(on->html);
 }
@@ -104,8 +104,8 @@ static void write_box(const ls_drawing *on, const ls_draw_shape *shape, spot at)
     ls_html_begin(on->html, "rect");
     number(on, "x", at.x - half_width);
     number(on, "y", at.y - half_height);
-    number(on, "width", fmax(2 * half_width, 0.5));
-    number(on, "height", fmax(2 * half_height, 0.5));
+    number(on, "width", LS_MAX(2 * half_width, 0.5));
+    number(on, "height", LS_MAX(2 * half_height, 0.5));
     if (shape->angle != 0) {
         char turn[96];
         snprintf(turn, sizeof turn, "rotate(%.2f %.1f %.1f)", -(shape->angle * DEGREES), at.x,
@@ -276,7 +276,7 @@ void ls_drawing_shape(const ls_drawing *on, const ls_draw_shape *shape)
 void ls_drawing_ring(const ls_drawing *on, const ls_draw_shape *shape, const char *class_name)
 {
     spot at = place(on, (ls_vec2){shape->x, shape->y});
-    double reach = fmax(metres(shape->half_width), metres(shape->half_height)) * on->scale;
+    double reach = LS_MAX(metres(shape->half_width), metres(shape->half_height)) * on->scale;
     if (shape->kind == LS_DRAW_TRIANGLE) {
         at = place(on, shape->corners[0]);
         reach = 0;
@@ -285,6 +285,6 @@ void ls_drawing_ring(const ls_drawing *on, const ls_draw_shape *shape, const cha
     ls_html_attribute(on->html, "class", class_name);
     number(on, "cx", at.x);
     number(on, "cy", at.y);
-    number(on, "r", fmin(fmax(1.3 * reach, RING_RADIUS_MIN), SIDE / 2));
+    number(on, "r", LS_MIN(LS_MAX(1.3 * reach, RING_RADIUS_MIN), SIDE / 2));
     ls_html_end(on->html);
 }

@@ -1,13 +1,14 @@
-#define _GNU_SOURCE
 #include "lockstep/common/loader/maths_check.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/system/library.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
+    NAME_BYTES_MAX = 16,
     RESULTS = 1000, /* of each function: some differ in one of hundreds */
 };
 
@@ -53,14 +54,11 @@ enum {
 typedef struct maths_function {
     const char *name;
     double most; /* arguments are above 0 and up to this */
-    double (*of_one)(double);
-    float (*of_one_float)(float);
-    double (*of_two)(double, double);
-    float (*of_two_float)(float, float);
+    bool is_of_two;
 } maths_function;
 
-#define UNARY(name, most) {#name, most, name, name##f, NULL, NULL},
-#define BINARY(name) {#name, 20.0, NULL, NULL, name, name##f},
+#define UNARY(name, most) {#name, most, false},
+#define BINARY(name) {#name, 20.0, true},
 static const maths_function functions[] = {UNARY_MAP(UNARY) BINARY_MAP(BINARY)};
 
 #define FUNCTION_COUNT (sizeof functions / sizeof functions[0])
@@ -138,31 +136,55 @@ static uint64_t add_result(uint64_t hash, double result)
     return ls_hash_pair(hash, bits);
 }
 
-static uint64_t check_function(uint64_t hash, const maths_function *function, bool is_float)
+/* The function as a plug-in calls it. */
+typedef union found_function {
+    void *address;
+    double (*of_one)(double);
+    float (*of_one_float)(float);
+    double (*of_two)(double, double);
+    float (*of_two_float)(float, float);
+} found_function;
+
+static found_function find(void *library, const char *name, bool is_float)
 {
-    for (int i = 1; i <= RESULTS; i++) {
-        double x = unknown_number(function->most * i / RESULTS);
-        double y = unknown_number(i % 37 * 0.13);
-        if (function->of_one) {
-            hash = add_result(hash, is_float ? (double)function->of_one_float((float)x)
-                                             : function->of_one(x));
-        } else {
-            hash = add_result(hash, is_float ? (double)function->of_two_float((float)x, (float)y)
-                                             : function->of_two(x, y));
-        }
+    char whole[NAME_BYTES_MAX];
+    snprintf(whole, sizeof whole, "%s%s", name, is_float ? "f" : "");
+    found_function found = {.address = ls_library_find(library, whole)};
+    if (!found.address) {
+        found.address = ls_library_find(NULL, whole); /* the plug-in does not say where it is */
+    }
+    return found;
+}
+
+static double call(found_function found, bool is_of_two, bool is_float, int i, double most)
+{
+    double x = unknown_number(most * i / RESULTS);
+    double y = unknown_number(i % 37 * 0.13);
+    if (is_of_two) {
+        return is_float ? (double)found.of_two_float((float)x, (float)y) : found.of_two(x, y);
+    }
+    return is_float ? (double)found.of_one_float((float)x) : found.of_one(x);
+}
+
+static uint64_t check_function(uint64_t hash, const maths_function *function, void *library,
+                               bool is_float)
+{
+    found_function found = find(library, function->name, is_float);
+    for (int i = 1; found.address && i <= RESULTS; i++) {
+        hash = add_result(hash, call(found, function->is_of_two, is_float, i, function->most));
     }
     return hash;
 }
 
-uint64_t ls_maths_check(uint64_t used)
+uint64_t ls_maths_check(uint64_t used, void *library)
 {
     uint64_t hash = used == 0 ? 0 : 1;
     for (uint32_t i = 0; i < FUNCTION_COUNT; i++) {
         if (used & UINT64_C(1) << i) {
-            hash = check_function(hash, &functions[i], false);
+            hash = check_function(hash, &functions[i], library, false);
         }
         if (used & UINT64_C(1) << (i + FLOATS)) {
-            hash = check_function(hash, &functions[i], true);
+            hash = check_function(hash, &functions[i], library, true);
         }
     }
     return hash;

@@ -11,7 +11,8 @@
  * of the maths library, or one whose result IEEE 754 fixes to the bit. */
 uint64_t ls_maths_functions_named(const char *import);
 
-/* 0 for no function; else a hash of 1,000 results of each, which takes up to 3 ms. */
-uint64_t ls_maths_check(uint64_t functions);
+/* 0 for no function; else a hash of 1,000 results of each, which takes up to 3 ms. `library`: the
+ * plug-in that calls them, whose are checked. */
+uint64_t ls_maths_check(uint64_t functions, void *library);
 
 #endif

@@ -351,5 +351,5 @@ uint64_t ls_simulation_maths(const ls_loaded_simulation *loaded, const char *nam
             ls_plugin_contents_close(&file);
         }
     }
-    return ls_maths_check(search.functions);
+    return ls_maths_check(search.functions, loaded->library);
 }

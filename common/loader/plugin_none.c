@@ -10,9 +10,10 @@ uint64_t ls_maths_functions_named(const char *import)
     return 0;
 }
 
-uint64_t ls_maths_check(uint64_t functions)
+uint64_t ls_maths_check(uint64_t functions, void *library)
 {
     (void)functions;
+    (void)library;
     return 0;
 }
 

@@ -40,15 +40,53 @@ static void set_control(uint32_t bits)
 }
 #endif
 
+#if defined(__x86_64__)
+/* As fegetround and fesetround of the C library's maths, which a client does without: that library
+ * takes 670 KB of its memory. The numbers of FE_ are these bits. */
+#define ROUNDING_BITS 0x0c00u
+#define ROUNDING_SHIFT 3 /* to where MXCSR has them */
+static int rounding(void)
+{
+    uint16_t x87 = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return x87 & ROUNDING_BITS;
+}
+
+static void set_rounding(int mode)
+{
+    uint16_t x87 = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    x87 = (uint16_t)((x87 & ~ROUNDING_BITS) | (unsigned)mode);
+    __asm__ volatile("fldcw %0" : : "m"(x87));
+    uint32_t mxcsr = __builtin_ia32_stmxcsr() & ~(ROUNDING_BITS << ROUNDING_SHIFT);
+    __builtin_ia32_ldmxcsr(mxcsr | (uint32_t)mode << ROUNDING_SHIFT);
+}
+#else
+static int rounding(void)
+{
+    return fegetround();
+}
+
+static void set_rounding(int mode)
+{
+    (void)fesetround(mode);
+}
+#endif
+
 ls_float_mode ls_float_mode_now(void)
 {
-    return (ls_float_mode){fegetround(), control()};
+    return (ls_float_mode){rounding(), control()};
 }
 
 void ls_float_mode_set(ls_float_mode mode)
 {
     set_control(mode.control);
-    fesetround(mode.rounding);
+    set_rounding(mode.rounding);
+}
+
+void ls_float_mode_round(int mode)
+{
+    set_rounding(mode);
 }
 
 bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b)

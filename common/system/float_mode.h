@@ -13,6 +13,7 @@ typedef struct ls_float_mode {
 
 ls_float_mode ls_float_mode_now(void);
 void ls_float_mode_set(ls_float_mode mode);
+void ls_float_mode_round(int rounding); /* leaves the rest */
 bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b);
 
 /* Another rounding than the default, in turn. */

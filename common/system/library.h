@@ -6,11 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The file of the C library's maths where that is one of its own. */
+#ifdef __GLIBC__
+#define LS_LIBRARY_OF_MATHS "libm.so.6"
+#endif
+
 /* Whether a name is that of a library's file, and no other word: it has a folder, or the ending. */
 bool ls_library_is_file(const char *name);
 
-/* A name without a folder is that of a file in the current one. NULL, with the linker's words in
- * *why. */
+/* A name without a folder is that of a file in the current one; one that calls the C library's
+ * maths without saying so finds it. NULL, with the linker's words in *why. */
 void *ls_library_open(const char *file, const char **why);
 
 /* One that the system has among its own, by its name alone. NULL: it has none. */
@@ -18,7 +23,8 @@ void *ls_library_open_installed(const char *file_name);
 
 void ls_library_close(void *library); /* NULL is allowed */
 
-/* The address of what the library exports under the name; NULL: nothing. */
+/* The address of what the library, or one that it needs, exports under the name; NULL: nothing. A
+ * library of NULL: the program and all that it was started with. */
 void *ls_library_find(void *library, const char *name);
 
 /* Where it lies, and its table of what the linker needs to know of it; 0: it is not known. */

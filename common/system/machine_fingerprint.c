@@ -2,6 +2,8 @@
 #include "lockstep/common/system/machine_fingerprint.h"
 
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/float_mode.h"
+#include "lockstep/common/system/library.h"
 #include "lockstep/common/system/machine.h"
 
 #include <fenv.h>
@@ -79,7 +81,7 @@ static const char *denormals(void)
 
 static const char *rounding_mode(void)
 {
-    switch (fegetround()) {
+    switch (ls_float_mode_now().rounding) {
     case FE_TONEAREST:
         return "to nearest";
 #if defined(FE_UPWARD)
@@ -156,24 +158,60 @@ static void print_locale(ls_build_fingerprint *out)
 
 /* ---- what the processor is used for ---- */
 
+#define MATHS_MAP(X) X(sin) X(cos) X(tan) X(exp) X(log) X(atan)
+
+typedef struct maths_functions {
+    double (*of_one[6])(double);
+    double (*pow)(double, double);
+    float (*sinf)(float);
+} maths_functions;
+
+#ifdef LS_LIBRARY_OF_MATHS
+/* The library is here for these results alone: it takes 670 KB as long as it is loaded. */
+static void *open_maths(maths_functions *out)
+{
+#define MATHS_NAME(name) #name,
+    static const char *const names[] = {MATHS_MAP(MATHS_NAME) "pow", "sinf"};
+    void *maths = ls_library_open_installed(LS_LIBRARY_OF_MATHS);
+    void *found[sizeof names / sizeof names[0]];
+    _Static_assert(sizeof *out == sizeof found, "functions are found as void *");
+    for (size_t i = 0; maths && i < sizeof names / sizeof names[0]; i++) {
+        found[i] = ls_library_find(maths, names[i]);
+    }
+    memcpy(out, found, maths ? sizeof found : 0);
+    return maths;
+}
+#else
+static void *open_maths(maths_functions *out)
+{
+#define MATHS_FUNCTION(name) name,
+    static int nothing;
+    *out = (maths_functions){{MATHS_MAP(MATHS_FUNCTION)}, pow, sinf};
+    return &nothing;
+}
+#define ls_library_close(library) (void)(library)
+#endif
+
 /* The maths library has several versions of a function, and takes one by what the processor can.
  * Some values of each come out with another last bit. */
 static uint32_t maths_results(void)
 {
-    static double (*const functions[])(double) = {sin, cos, tan, exp, log, atan};
+    maths_functions functions;
+    void *maths = open_maths(&functions);
     uint32_t hash = 0;
-    for (int i = 1; i <= 100; i++) {
+    for (int i = 1; maths && i <= 100; i++) {
         double x = unknown_number(i * 0.37);
-        double results[sizeof functions / sizeof functions[0] + 2];
+        double results[sizeof functions.of_one / sizeof functions.of_one[0] + 2];
         size_t count = 0;
-        while (count < sizeof functions / sizeof functions[0]) {
-            results[count] = functions[count](x);
+        while (count < sizeof functions.of_one / sizeof functions.of_one[0]) {
+            results[count] = functions.of_one[count](x);
             count++;
         }
-        results[count++] = pow(x, unknown_number(1.7));
-        results[count++] = (double)sinf((float)x);
+        results[count++] = functions.pow(x, unknown_number(1.7));
+        results[count++] = (double)functions.sinf((float)x);
         hash = hash_text(results, sizeof results, FNV_OFFSET ^ hash);
     }
+    ls_library_close(maths);
     return hash;
 }
 

@@ -22,10 +22,10 @@ typedef struct ls_door_page {
     ls_endpoint server; /* of its UDP socket, as the door reaches it */
     uint8_t secret[LS_DOOR_SECRET_BYTES];
     bool has_rtc;
-    atomic_bool is_over; /* the server ends: set before the door is asked to end */
-    uint32_t log_level, log_format;               /* as the server's */
-    char files[LS_DOOR_PATH_BYTES_MAX];           /* the folder of the page */
-    char hosts[LS_DOOR_HOSTS_BYTES_MAX];          /* names of this machine, or "" */
+    atomic_bool is_over;                 /* the server ends: set before the door is asked to end */
+    uint32_t log_level, log_format;      /* as the server's */
+    char files[LS_DOOR_PATH_BYTES_MAX];  /* the folder of the page */
+    char hosts[LS_DOOR_HOSTS_BYTES_MAX]; /* names of this machine, or "" */
     char journals[LS_DOOR_PATH_BYTES_MAX];        /* of the matches that it shows to everybody */
     uint32_t broadcast_delay_s;                   /* 0: none */
     char certificate[LS_DOOR_PATH_BYTES_MAX];     /* of TLS, or "" */

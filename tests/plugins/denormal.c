@@ -1,6 +1,8 @@
 /* Denormal: a number that grows out of denormal ones: a process that flushes those to zero gets
- * another. */
+ * another. As unlinked_maths it calls the maths library, and its link does not name that. */
 #include "lockstep/common/simulation/simulation.h"
+
+#include <math.h>
 
 typedef struct world {
     double energy;
@@ -46,6 +48,9 @@ static void cool(const ls_step *step)
     if (w->steps >= 40) {
         w->energy += tiny * scale;
     }
+#ifdef DENORMAL_CALLS_MATHS
+    w->energy = cosh(w->energy);
+#endif
 }
 
 LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void);

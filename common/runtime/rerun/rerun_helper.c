@@ -126,7 +126,7 @@ static void change_surroundings(uint32_t wanted)
         ls_float_mode_flush();
     }
     if (wanted & LS_RERUN_WITH_ROUNDING_DOWN) {
-        (void)fesetround(FE_DOWNWARD);
+        ls_float_mode_round(FE_DOWNWARD);
     }
     if (wanted & LS_RERUN_WITH_ONE_CORE) {
         ls_machine_use_one_processor();

@@ -18,6 +18,12 @@ void *ls_library_open(const char *file, const char **why)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s%s", strchr(file, '/') ? "" : "./", file);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#ifdef LS_LIBRARY_OF_MATHS
+    /* Links of plug-ins leave it out, since programs have it. Ours have it once one needs it. */
+    if (!library && dlopen(LS_LIBRARY_OF_MATHS, RTLD_NOW | RTLD_GLOBAL)) {
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+#endif
     if (!library) {
         const char *words = dlerror(); /* speaks of the last failure once, or has nothing to say */
         *why = words ? words : "the dynamic linker gives no reason";
@@ -39,5 +45,5 @@ void ls_library_close(void *library)
 
 void *ls_library_find(void *library, const char *name)
 {
-    return dlsym(library, name);
+    return dlsym(library ? library : RTLD_DEFAULT, name);
 }
