@@ -2,7 +2,6 @@
 #include "lockstep/common/system/foreign_calls.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/system/memory.h"
@@ -140,11 +139,18 @@ static uint64_t now_ns(void)
     return ls_clock_now_ns(&clock);
 }
 
+/* Differs from call to call, in all bits. */
+static uint64_t chance_of(uint64_t now, uint64_t count)
+{
+    uint64_t mixed = (now ^ count << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return mixed ^ mixed >> 32;
+}
+
 /* Others go on meanwhile. A sleep takes longer than the threads of many steps. */
 static void delay(void)
 {
     uint64_t start_ns = now_ns();
-    uint64_t chance = ls_hash_pair(start_ns, atomic_fetch_add(&delays, 1));
+    uint64_t chance = chance_of(start_ns, atomic_fetch_add(&delays, 1));
     uint64_t wait_ns = chance % 4 == 0 ? 0 : (chance >> 8) % DELAY_NS_MAX;
     while (now_ns() - start_ns < wait_ns && atomic_load(&delays) < DELAYS_MAX) {
         sched_yield();
@@ -388,7 +394,7 @@ void ls_foreign_calls_delay_threads(void)
 void ls_foreign_calls_shift_clock(void)
 {
     replacements all = {of_clock, sizeof of_clock / sizeof of_clock[0], true};
-    uint64_t chance = ls_hash_pair(now_ns(), (uint64_t)getpid());
+    uint64_t chance = chance_of(now_ns(), (uint64_t)getpid());
     shift =
         (struct timespec){1 + (time_t)(chance % SHIFT_S_MAX), (long)((chance >> 32) % NS_PER_S)};
     (void)dl_iterate_phdr(visit, &all);
