@@ -64,7 +64,7 @@ void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
     ls_sim_config_stream(stream, &bundle->config);
     ls_sim_digests_stream(stream, &bundle->digests);
     ls_byte_stream_ranged(stream, &bundle->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
-    ls_byte_stream_ranged(stream, &bundle->tick, 1, UINT32_MAX);
+    ls_byte_stream_ranged(stream, &bundle->tick, 0, UINT32_MAX);
     ls_byte_stream_ranged(stream, &bundle->slot, 0, bundle->config.players);
     ls_byte_stream_text(stream, bundle->player, sizeof bundle->player);
     ls_byte_stream_u64(stream, &bundle->server_hash);

@@ -49,10 +49,11 @@ typedef struct ls_desync_bundle {
     ls_sim_digests digests;
     uint32_t input_bytes_max;
 
-    ls_tick tick;  /* of the first state that differs: its bad step was tick - 1 */
+    ls_tick tick;  /* of the first state that differs: its bad step was tick - 1; 0: the client was
+                      refused, by its first state or, without the server's, by its arithmetic */
     uint32_t slot; /* behind the players: a spectator */
     char player[LS_PLAYER_NAME_BYTES_MAX];
-    uint64_t server_hash; /* of state `tick` */
+    uint64_t server_hash; /* of state `tick`, or of the arithmetic check */
     uint64_t client_hash;
     ls_desync_verdict verdict;
 

@@ -80,3 +80,9 @@ uint64_t ls_arithmetic_check(void)
     hash = ls_hash_pair(hash, double_part(&rng));
     return ls_hash_pair(hash, denormal_part(&rng));
 }
+
+uint64_t ls_arithmetic_check_with(uint64_t maths_check)
+{
+    uint64_t plain = ls_arithmetic_check();
+    return maths_check == 0 ? plain : ls_hash_pair(plain, maths_check);
+}

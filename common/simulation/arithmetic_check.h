@@ -11,4 +11,7 @@
  * that are flushed to zero or read as zero. */
 uint64_t ls_arithmetic_check(void);
 
+/* The same with that of the maths library in it; 0: without. */
+uint64_t ls_arithmetic_check_with(uint64_t maths_check);
+
 #endif

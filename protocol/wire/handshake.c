@@ -25,14 +25,9 @@ void ls_hello_player_name(const ls_hello *hello, char name[LS_PLAYER_NAME_BYTES_
     }
 }
 
-static uint64_t cover_maths(uint64_t arithmetic, uint64_t maths_check)
-{
-    return maths_check == 0 ? arithmetic : ls_hash_pair(arithmetic, maths_check);
-}
-
 void ls_hello_cover_maths(ls_hello *hello, uint64_t maths_check)
 {
-    hello->arithmetic = cover_maths(hello->arithmetic, maths_check);
+    hello->arithmetic = ls_arithmetic_check_with(maths_check);
 }
 
 ls_status ls_hello_check(const ls_hello *hello, uint64_t maths_check, ls_text *why)
@@ -47,7 +42,7 @@ ls_status ls_hello_check(const ls_hello *hello, uint64_t maths_check, ls_text *w
                        hello->protocol_version, LS_PROTOCOL_VERSION);
     }
     uint64_t plain = ls_arithmetic_check();
-    uint64_t expected = cover_maths(plain, maths_check);
+    uint64_t expected = ls_arithmetic_check_with(maths_check);
     /* A client without the simulation, or with one that calls no maths functions, is told what it
      * lacks when it has been offered a match, and compared then. */
     if (hello->arithmetic != expected && hello->arithmetic != plain) {

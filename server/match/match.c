@@ -17,6 +17,11 @@ enum {
 
 /* ---- life ---- */
 
+const ls_match_refusal *ls_match_refusal_of(const ls_match *match)
+{
+    return ls_outbox_refusal(match->outbox);
+}
+
 static ls_status create_parts(ls_match *match, const ls_packet_sink *sink, ls_text *why)
 {
     ls_status status =

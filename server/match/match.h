@@ -376,6 +376,23 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
  * LS_MATCH_DESYNC_CAUSE. */
 const struct ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
 
+/* A client that was not let in because its first state or its arithmetic is another. */
+typedef struct ls_match_refusal {
+    ls_status status; /* INITIAL_STATE_MISMATCH, ARITHMETIC_MISMATCH; OK: there was none */
+    uint32_t slot;    /* that a player would have had; the number of players: none yet */
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    uint64_t server_hash; /* of the first state, or of the arithmetic check */
+    uint64_t client_hash;
+} ls_match_refusal;
+
+static inline bool ls_match_is_of_refusal(ls_status status)
+{
+    return status == LS_INITIAL_STATE_MISMATCH || status == LS_ARITHMETIC_MISMATCH;
+}
+
+/* The newest: that of an event of its status, until the match is called again. */
+const ls_match_refusal *ls_match_refusal_of(const ls_match *match);
+
 /* The tick of its bundle, and the contents; false unless LS_MATCH_DESYNC_CAUSE of the slot is the
  * newest event. */
 bool ls_match_bundle_tick_of(const ls_match *match, uint32_t slot, ls_tick *tick);

@@ -1,4 +1,5 @@
 #include "lockstep/common/base/fault.h"
+#include "lockstep/common/simulation/arithmetic_check.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/server/match/match_conduct.h"
@@ -21,6 +22,12 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
     ls_status status = ls_ready_check(ls_sim_instance_simulation(match->log->instance), ready,
                                       &match->own_ready, &why);
     if (status != LS_OK) {
+        ls_match_refusal refusal = {.status = status,
+                                    .slot = slot,
+                                    .server_hash = match->own_ready.initial_hash,
+                                    .client_hash = ready->initial_hash};
+        ls_name_copy(refusal.name, sizeof refusal.name, match->seats->rows[slot].player.name);
+        ls_outbox_note_refusal(match->outbox, &refusal);
         ls_conduct_drop(match, slot, status, why.bytes);
         return LS_OK;
     }
@@ -362,6 +369,15 @@ static ls_status admit(ls_match *match, ls_peer_id peer, ls_hello *hello, const 
                        uint32_t *slot, ls_text *why)
 {
     ls_status status = ls_hello_check(hello, match->config.maths_check, why);
+    if (status == LS_ARITHMETIC_MISMATCH) {
+        ls_match_refusal refusal = {.status = status,
+                                    .slot = match->config.sim.players,
+                                    .server_hash =
+                                        ls_arithmetic_check_with(match->config.maths_check),
+                                    .client_hash = hello->arithmetic};
+        ls_hello_player_name(hello, refusal.name);
+        ls_outbox_note_refusal(match->outbox, &refusal);
+    }
     if (status == LS_ARITHMETIC_MISMATCH && match->config.print) {
         ls_text_add(why, "; the server has %s", match->config.print->items[LS_PRINT_FLOAT]);
     }

@@ -127,6 +127,18 @@ static void pack_newest(ls_outbox *outbox)
     outbox->packed_count++;
 }
 
+void ls_outbox_note_refusal(ls_outbox *outbox, const ls_match_refusal *refusal)
+{
+    if (ls_match_is_of_refusal(refusal->status)) {
+        outbox->refusal = *refusal;
+    }
+}
+
+const ls_match_refusal *ls_outbox_refusal(const ls_outbox *outbox)
+{
+    return &outbox->refusal;
+}
+
 ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
                                      ls_tick tick)
 {

@@ -26,6 +26,7 @@ typedef struct ls_outbox {
     uint8_t packet[LS_PACKET_BYTES_MAX];
     ls_message message;
     ls_match_event newest; /* which is filled in */
+    ls_match_refusal refusal;
 } ls_outbox;
 
 /* For a match of so many players. The sink is copied. NO_MEMORY. */
@@ -73,6 +74,11 @@ void ls_outbox_mute_refusals(ls_outbox *outbox);
  * way. */
 ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind, uint32_t slot,
                                      ls_tick tick);
+
+/* The newest refusal that is more than its event says: of a first state or of arithmetic; others
+ * are passed over. */
+void ls_outbox_note_refusal(ls_outbox *outbox, const ls_match_refusal *refusal);
+const ls_match_refusal *ls_outbox_refusal(const ls_outbox *outbox);
 
 /* The oldest event not yet taken, or false. */
 bool ls_outbox_next_event(ls_outbox *outbox, ls_match_event *event);

@@ -118,8 +118,44 @@ static void add_after_pass(const ls_desync_finding *finding, ls_bundle_pass_plac
     memcpy(out->places, finding->places, sizeof out->places);
 }
 
+/* The running match is beyond it. */
+static ls_status fill_first_state(const ls_sim_instance *running, bundle_memory *memory)
+{
+    ls_sim_instance *first = NULL;
+    ls_status status =
+        ls_sim_instance_create(ls_sim_instance_simulation(running), ls_sim_instance_config(running),
+                               ls_allocator_heap(), &first, NULL);
+    bool has_schema = status == LS_OK && ls_sim_instance_image_schema(running);
+    memory->states[0] =
+        has_schema ? ls_allocate(ls_allocator_heap(), ls_sim_instance_image_bytes(first)) : NULL;
+    if (memory->states[0] && ls_sim_instance_image(first, memory->states[0]) == LS_OK) {
+        memory->bundle.server.state = memory->states[0];
+    }
+    ls_sim_instance_destroy(first);
+    return status;
+}
+
+/* The client is gone: of its side the hash is known, and the rest on its machine. */
+static ls_status fill_refusal(const bundle_task *task, bundle_memory *memory)
+{
+    const ls_sim_instance *running = ls_match_instance(task->what.match);
+    const ls_match_refusal *refusal = ls_match_refusal_of(task->what.match);
+    ls_desync_bundle *bundle = &memory->bundle;
+    ls_desync_bundle_describe(bundle, running, memory->fields);
+    bundle->slot = refusal->slot;
+    ls_name_copy(bundle->player, sizeof bundle->player, refusal->name);
+    bundle->server_hash = refusal->server_hash;
+    bundle->client_hash = refusal->client_hash;
+    ls_text_set(&bundle->verdict.why, "%s", task->what.why);
+    add_side(&bundle->server, task->what.print, NULL, NULL);
+    return refusal->status == LS_INITIAL_STATE_MISMATCH ? fill_first_state(running, memory) : LS_OK;
+}
+
 static ls_status fill(const bundle_task *task, bundle_memory *memory)
 {
+    if (task->what.slot == LS_DESYNC_FILES_NO_SLOT) {
+        return fill_refusal(task, memory);
+    }
     ls_desync_evidence_set set;
     ls_match *match = task->what.match;
     const ls_desync_finding *finding = ls_match_desync_of(match, task->what.slot);
@@ -247,9 +283,10 @@ static ls_status choose_path(bundle_task *task, ls_tick tick)
     const ls_desync_files_config *config = &task->files->config;
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_match_instance(task->what.match));
-    bool is_spectator = task->what.slot >= ls_match_players(task->what.match);
-    ls_text name =
-        ls_desync_bundle_name(task->what.label, simulation, tick, task->what.slot, is_spectator);
+    bool is_refusal = task->what.slot == LS_DESYNC_FILES_NO_SLOT;
+    uint32_t slot = is_refusal ? ls_match_refusal_of(task->what.match)->slot : task->what.slot;
+    bool is_spectator = slot >= ls_match_players(task->what.match);
+    ls_text name = ls_desync_bundle_name(task->what.label, simulation, tick, slot, is_spectator);
     int bytes =
         snprintf(task->planned, sizeof task->planned, "%s/%s", config->directory, name.bytes);
     if (bytes < 0 || (size_t)bytes >= sizeof task->planned) {
@@ -263,8 +300,9 @@ ls_status ls_desync_files_write(ls_desync_files *files, const ls_desync_file_tas
                                 char path[LS_BUNDLE_PATH_BYTES_MAX])
 {
     ls_tick tick = 0;
-    if (!ls_match_desync_of(what->match, what->slot) ||
-        !ls_match_bundle_tick_of(what->match, what->slot, &tick)) {
+    bool is_refusal = what->slot == LS_DESYNC_FILES_NO_SLOT;
+    if (!is_refusal && (!ls_match_desync_of(what->match, what->slot) ||
+                        !ls_match_bundle_tick_of(what->match, what->slot, &tick))) {
         return LS_NOT_FOUND;
     }
     if (files->bytes_left == 0) {

@@ -37,20 +37,24 @@ ls_status ls_desync_files_create(const ls_desync_files_config *config, ls_desync
 /* Waits for what is being written, and says it. NULL is allowed. */
 void ls_desync_files_destroy(ls_desync_files *files);
 
+/* The slot of a bundle that is of a refusal. */
+#define LS_DESYNC_FILES_NO_SLOT UINT32_MAX
+
 /* The desync that a bundle is to tell of. */
 typedef struct ls_desync_file_task {
     uint64_t room;                     /* a number that no other room ever has */
     const char *label;                 /* a part of the name; "": none */
     const ls_build_fingerprint *print; /* of this program; NULL: unknown */
     ls_match *match;
-    uint32_t slot;
+    uint32_t slot;   /* NO_SLOT: of the newest refusal (match.h) in its place */
+    const char *why; /* of that the sentence; else NULL */
 } ls_desync_file_task;
 
 /* Begins to write DIR/desync-LABEL-SIM-tickT-slotS.bundle, or when there is one,
- * -tickT-slotS-2.bundle: `path` is its name. NOT_FOUND when the match holds nothing of this slot's
- * desync any more, NO_MEMORY, also where too much waits to be written, or FULL for a path that is
- * too long, or when all bytes are written already; with OK on_written follows, perhaps at once,
- * with FULL when the bundle would be more than is left. */
+ * -tickT-slotS-2.bundle, of tick 0 for a refusal: `path` is its name. NOT_FOUND when the match
+ * holds nothing of this slot's desync any more, NO_MEMORY, also where too much waits to be written,
+ * or FULL for a path that is too long, or when all bytes are written already; with OK on_written
+ * follows, perhaps at once, with FULL when the bundle would be more than is left. */
 ls_status ls_desync_files_write(ls_desync_files *files, const ls_desync_file_task *task,
                                 char path[LS_BUNDLE_PATH_BYTES_MAX]);
 

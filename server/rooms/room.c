@@ -46,6 +46,7 @@ struct ls_room {
     char before[LS_NAME_BYTES_MAX]; /* the subject of the console before our lines */
     ls_wait_notes waits;            /* that lines have said */
     bool has_desync;
+    uint32_t refusals; /* bit 0: of a first state there is a bundle; bit 1: of arithmetic */
     bool is_known_done;
 };
 
@@ -322,13 +323,15 @@ static void replace_path(char path[LS_BUNDLE_PATH_BYTES_MAX], const ls_desync_fi
 /* The report has told where the bundle is to be. */
 void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
 {
-    if (room->serial != file->room || !room->desyncs) {
+    bool is_desync = file->slot != LS_DESYNC_FILES_NO_SLOT;
+    if (room->serial != file->room || (is_desync && !room->desyncs)) {
         return;
     }
     const ls_log *log = &room->ground->console->log;
-    slot_desyncs *desyncs = &room->desyncs[file->slot];
-    replace_path(desyncs->bundle, file);
-    replace_path(desyncs->first_bundle, file);
+    if (is_desync) {
+        replace_path(room->desyncs[file->slot].bundle, file);
+        replace_path(room->desyncs[file->slot].first_bundle, file);
+    }
     ls_room_begin_lines(room);
     if (file->status != LS_OK && file->status != LS_NOT_FOUND) {
         ls_log_line(log, LS_LOG_WARNING, "%s%s",
@@ -383,6 +386,35 @@ static void keep_desync(ls_room *room, const ls_match_event *event)
     }
 }
 
+/* The first of a kind: the others will be of the same, and each costs a first state. */
+static void write_refusal(ls_room *room, const ls_match_event *event)
+{
+    char path[LS_BUNDLE_PATH_BYTES_MAX];
+    const ls_log *log = &room->ground->console->log;
+    bool is_one = ls_match_is_of_refusal(event->status) &&
+                  (event->kind == LS_MATCH_PLAYER_LEFT || event->kind == LS_MATCH_PEER_REFUSED) &&
+                  ls_match_refusal_of(room->match)->status == event->status;
+    uint32_t bit = event->status == LS_INITIAL_STATE_MISMATCH ? 1 : 2;
+    if (!is_one || (room->refusals & bit) || !room->ground->files) {
+        return;
+    }
+    room->refusals |= bit;
+    const ls_desync_file_task task = {.room = room->serial,
+                                      .label = room->label,
+                                      .print = room->print,
+                                      .match = room->match,
+                                      .slot = LS_DESYNC_FILES_NO_SLOT,
+                                      .why = event->text.bytes};
+    if (ls_desync_files_write(room->ground->files, &task, path) == LS_OK) {
+        ls_text command =
+            ls_desync_finding_command(path, ls_match_config_of(room->match)->simulation);
+        ls_log_line(log, LS_LOG_WARNING, "  next: %s", command.bytes);
+        ls_log_line(log, LS_LOG_WARNING,
+                    "  on the client's machine, or with its plug-in, it shows %s",
+                    bit == 1 ? "both sides' values" : "what both have");
+    }
+}
+
 /* No peer can fill the log. */
 static void log_bounded(ls_room *room, const ls_match_event *event)
 {
@@ -402,6 +434,7 @@ static void log_bounded(ls_room *room, const ls_match_event *event)
         .match = room->match, .log = log, .bundle = bundle[0] != '\0' ? bundle : NULL};
     if (is_said) {
         log_event(&about, event);
+        write_refusal(room, event);
     }
     *log = before;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(programs_refusal, .init = hosted_open, .fini = hosted_close);
 
@@ -91,6 +92,37 @@ Test(programs_refusal, a_difference_is_named_with_both_values_on_both_sides)
     play_variant();
 }
 
+static cJSON *explain(const char *bundle, const char *simulation)
+{
+    const char *json = hosted_path("explained.json");
+    hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", simulation, "--json", json);
+    return hosted_read_json(json);
+}
+
+/* As its machine would, with the bundle of the server: both values of what differs. */
+Test(programs_refusal, a_first_state_that_differs_is_explained_by_a_bundle)
+{
+    static const char *const clients[] = {LS_PLUGIN("variant_initial"), LS_PLUGIN("variant")};
+    const char *bundle = hosted_path("desync-variant-tick0-slot0.bundle");
+    serve_variant("bonus=1");
+    refuse("--sim", clients[0]);
+    hosted_expect_all(&hosted.server, "next: lockstep-desync explain ", "tick0-slot0.bundle --sim ",
+                      "variant.so");
+    refuse("--sim", clients[0]); /* once is enough */
+    play_variant();
+    cJSON *said = explain(bundle, clients[0]);
+    cr_expect_str_eq(hosted_word(said, "agrees_with"), "client");
+    cr_expect_str_eq(hosted_word(said, "differences.0.field"), "scores[0]");
+    cr_expect_str_eq(hosted_word(said, "differences.0.server"), "0 points");
+    cr_expect_str_eq(hosted_word(said, "differences.0.client"), "1 points");
+    cJSON_Delete(said);
+    said = explain(bundle, clients[1]);
+    cr_expect_str_eq(hosted_word(said, "agrees_with"), "server");
+    cr_expect_not_null(strstr(hosted_word(said, "next"), "on the client's machine"));
+    cJSON_Delete(said);
+    cr_expect_neq(access(hosted_path("desync-variant-tick0-slot0-2.bundle"), F_OK), 0);
+}
+
 Test(programs_refusal, parameters_that_the_client_cannot_take_are_named)
 {
     serve_variant("bonus=50");
@@ -157,12 +189,17 @@ Test(programs_refusal, other_builds_and_unknown_peers_are_refused_at_the_door)
     hello = ls_hello_make("other arithmetic");
     hello.arithmetic ^= 1;
     expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");
+    hosted_expect_words(&hosted.server, "tick0-spectator.bundle");
     hello = ls_hello_make("unknown peer");
     hello.magic = 0x20544547; /* "GET " */
     expect_hello_refused(&hello, LS_MALFORMED, "this is not a Lockstep client");
     hosted_expect_words(&hosted.server, "warning: refused a client: ");
     hosted_join("--bot", "1");
     hosted_expect_perfect(20);
+    cJSON *said = explain(hosted_path("desync-arena-tick0-spectator.bundle"), "arena");
+    cr_expect_str_eq(hosted_word(said, "agrees_with"), "server");
+    cr_expect_str_eq(hosted_word(said, "player"), "other arithmetic");
+    cJSON_Delete(said);
 }
 
 /* ---- no room ---- */

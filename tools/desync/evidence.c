@@ -153,12 +153,59 @@ static void note_unstable_pass(explain_evidence *evidence, const ls_rerun *rerun
     }
 }
 
+/* Of a refused client no more is known than the hash, and what a machine makes that has the same:
+ * so this one's state is taken for the client's, unless it is the server's. */
+static void use_first_state(explain_evidence *evidence, const ls_sim_instance *first)
+{
+    evidence->agreement =
+        explain_agreement_with(evidence->bundle, ls_sim_instance_digests(first).initial);
+    if (!evidence->schema || !evidence->server_state ||
+        evidence->agreement == EXPLAIN_AGREES_SERVER || evidence->client_state) {
+        return;
+    }
+    uint8_t *image = malloc(ls_sim_instance_image_bytes(first));
+    if (image && ls_sim_instance_image(first, image) == LS_OK) {
+        evidence->client_state = native_copy(evidence->schema, image);
+    }
+    free(image);
+    evidence->has_difference = evidence->client_state != NULL;
+    evidence->is_client_state_proved = evidence->agreement == EXPLAIN_AGREES_CLIENT;
+    if (evidence->has_difference) {
+        ls_state_difference_find(evidence->schema, evidence->server_state, evidence->client_state,
+                                 &evidence->difference);
+    }
+}
+
+bool explain_is_of_arithmetic(const ls_desync_bundle *bundle)
+{
+    return bundle->tick == 0 && bundle->server_hash != bundle->digests.initial;
+}
+
+/* The first state, or the arithmetic check, on this machine. */
+static void make_first_state(explain_evidence *evidence, const ls_simulation *simulation)
+{
+    ls_sim_instance *first = NULL;
+    const ls_desync_bundle *bundle = evidence->bundle;
+    ls_text_set(&evidence->not_run, "no tick was run: the client was refused before the first");
+    if (explain_is_of_arithmetic(bundle)) {
+        evidence->agreement = explain_agreement_with(bundle, evidence->arithmetic_here);
+    } else if (ls_sim_instance_create(simulation, &bundle->config, ls_allocator_heap(), &first,
+                                      &evidence->not_run) == LS_OK) {
+        use_first_state(evidence, first);
+    }
+    ls_sim_instance_destroy(first);
+}
+
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation)
 {
     ls_replay_stretch stretch;
     ls_rerun *rerun = NULL;
     ls_text *why = &evidence->not_run;
+    if (evidence->bundle->tick == 0) {
+        make_first_state(evidence, simulation);
+        return;
+    }
     if (ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
         ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
         return;

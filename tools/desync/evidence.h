@@ -40,6 +40,7 @@ typedef struct explain_evidence {
     uint32_t pass; /* with LS_PASS_AT */
 
     ls_build_fingerprint here;
+    uint64_t arithmetic_here; /* the check, for explain_evidence_rerun */
     explain_agreement agreement;
     ls_text not_run;          /* why this machine did not simulate it */
     ls_rerun_figures figures; /* of this machine */
@@ -70,7 +71,11 @@ ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simula
 ls_status explain_evidence_check_traced(const ls_desync_bundle *bundle,
                                         const ls_simulation *simulation, ls_text *why);
 
-/* Simulates the bundle's ticks again; when that cannot be, `not_run` says why. */
+/* The bundle is of a client that was refused for its arithmetic. */
+bool explain_is_of_arithmetic(const ls_desync_bundle *bundle);
+
+/* Simulates the bundle's ticks again, or makes the first state, where the client was refused for
+ * its own; when that cannot be, `not_run` says why. */
 void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
                             const ls_simulation *simulation);
 

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/loader/plugin_crash.h"
 #include "lockstep/common/loader/plugin_loader.h"
+#include "lockstep/common/simulation/arithmetic_check.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
@@ -135,12 +136,15 @@ static void simulate(explanation *made)
     if (simulation) {
         const char *asked = made->config->simulation;
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
+        evidence->arithmetic_here = ls_arithmetic_check_with(
+            ls_simulation_maths(&made->loaded, asked ? asked : simulation->name));
         explain_evidence_rerun(evidence, made->reading, simulation);
-        if (made->config->helper && evidence->agreement != EXPLAIN_AGREES_NOT_RUN) {
+        bool is_run = evidence->agreement != EXPLAIN_AGREES_NOT_RUN && evidence->bundle->tick > 0;
+        if (made->config->helper && is_run) {
             try_run_again(made, asked ? asked : simulation->name);
         }
     }
-    if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
+    if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN || evidence->bundle->tick == 0) {
         made->reproductions.not_run = evidence->not_run;
         made->line.why = evidence->not_run;
     }

@@ -59,6 +59,10 @@ ls_status explain_report_write_json(const explain_report *report, const char *pa
 /* All but what the text and the page begin with. */
 void explain_report_fill(explain_sheet *sheet, const explain_report *report);
 
+/* The rest of a sentence about the client, which says what happened; and what to do next. */
+ls_text explain_report_began(const ls_desync_bundle *bundle);
+const char *explain_report_next(const explain_evidence *evidence);
+
 /* A write, as a person reads it. */
 typedef struct explain_write_text {
     const char *pass;

@@ -116,11 +116,13 @@ static void write_verdict(ls_html *html, const explain_report *report)
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_state_difference *found = &evidence->difference;
     ls_text text = {{0}};
-    ls_text_set(&text, "%s has another state than the server from state %" PRIu32 " on",
-                bundle->player[0] != '\0' ? bundle->player : "The client", bundle->tick);
+    ls_text began = explain_report_began(bundle);
+    ls_text_set(&text, "%s %s", bundle->player[0] != '\0' ? bundle->player : "The client",
+                began.bytes);
     if (found->elements > 0) {
         ls_text extent = ls_state_difference_extent(found->elements, found->fields, false);
-        ls_text_add(&text, ", in %s%s", found->is_lower_bound ? "at least " : "", extent.bytes);
+        ls_text_add(&text, " They differ in %s%s", found->is_lower_bound ? "at least " : "",
+                    extent.bytes);
     }
     ls_text_add(&text, " (%s%s%s).", ls_desync_class_text(bundle->verdict.kind),
                 cause[0] ? ": " : "", cause);
@@ -129,7 +131,7 @@ static void write_verdict(ls_html *html, const explain_report *report)
     ls_html_text(html, text.bytes);
     ls_html_begin(html, "br");
     ls_html_end_empty(html);
-    ls_text_set(&text, "Next: %s.", ls_desync_class_next(bundle->verdict.kind));
+    ls_text_set(&text, "Next: %s.", explain_report_next(evidence));
     ls_html_element(html, "b", NULL, text.bytes);
     ls_html_end(html);
 }
@@ -224,9 +226,13 @@ void explain_report_write_html(FILE *file, const explain_report *report)
     write_verdict(&html, report);
     write_line(&html, report);
     explain_report_write_picture(&html, &report->evidence->picture);
-    write_first_differing_pass(&html, report);
+    if (bundle->tick > 0) {
+        write_first_differing_pass(&html, report);
+    }
     ls_html_element(&html, "h2", NULL, "All that is known");
-    write_timeline(&html, report->evidence);
+    if (bundle->tick > 0) {
+        write_timeline(&html, report->evidence);
+    }
     explain_report_fill(&sheet, report);
     ls_html_end(&html);
     fputs("\n", file);

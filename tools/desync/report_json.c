@@ -328,7 +328,7 @@ static void add_report(ls_json *json, const void *of)
     add_text(json, "class", ls_desync_class_word(bundle->verdict.kind));
     add_text(json, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));
     add_text(json, "why", bundle->verdict.why.bytes);
-    add_text(json, "next", ls_desync_class_next(bundle->verdict.kind));
+    add_text(json, "next", explain_report_next(evidence));
     add_text(json, "agrees_with", explain_agreement_word(evidence->agreement));
     add_text(json, "not_run", is_run ? "" : evidence->not_run.bytes);
     add_line(json, report);

@@ -250,6 +250,24 @@ static const char *hash_text(bool is_known, uint64_t state_hash, char text[HASH_
     return is_known ? text : "";
 }
 
+/* Of a refused client the server knows no more than the hash. */
+const char *explain_report_next(const explain_evidence *evidence)
+{
+    const ls_desync_bundle *bundle = evidence->bundle;
+    const ls_build_fingerprint *server = &bundle->server.print;
+    if (bundle->tick > 0) {
+        return ls_desync_class_next(bundle->verdict.kind);
+    } else if (evidence->agreement != EXPLAIN_AGREES_CLIENT) {
+        return "run this on the client's machine, or give --sim its plug-in";
+    } else if (ls_build_fingerprint_differs(server, &evidence->here, LS_PRINT_SIMULATION)) {
+        return ls_desync_class_next(LS_DESYNC_CLASS_BUILD);
+    }
+    return explain_is_of_arithmetic(bundle)
+               ? "make floating point below the same: flags, libraries that are preloaded, the "
+                 "processor"
+               : "look at what init reads: files, the environment, the time";
+}
+
 static void add_verdict(explain_sheet *sheet, const explain_report *report)
 {
     static const explain_column columns[] = {{"", 10}, {"", 0}, {NULL, 0}};
@@ -276,7 +294,7 @@ static void add_verdict(explain_sheet *sheet, const explain_report *report)
                                    {"class", kind.bytes},
                                    {"why", verdict->why.bytes},
                                    {"points at", ls_desync_culprit_word(verdict->culprit)},
-                                   {"next", ls_desync_class_next(verdict->kind)},
+                                   {"next", explain_report_next(evidence)},
                                    {"first pass", pass.bytes},
                                    {"here", here.bytes}};
     explain_sheet_begin(sheet, NULL, columns);
@@ -313,7 +331,9 @@ static void add_fields(explain_sheet *sheet, const explain_evidence *evidence)
     const ls_state_difference *found = &evidence->difference;
     ls_text count = {{0}}, heading = {{0}};
     explain_report_count_text(evidence, &count);
-    ls_text_set(&heading, "Fields that differ at the end of the tick: %s", count.bytes);
+    ls_text_set(&heading, "Fields that differ %s: %s",
+                evidence->bundle->tick > 0 ? "at the end of the tick" : "in the first state",
+                count.bytes);
     explain_sheet_begin(sheet, heading.bytes, field_columns);
     for (uint32_t i = 0; i < found->place_count; i++) {
         ls_difference_text text = ls_state_difference_text(
@@ -324,8 +344,11 @@ static void add_fields(explain_sheet *sheet, const explain_evidence *evidence)
     if (evidence->has_difference && !evidence->is_server_state_proved) {
         note = "The server's state in the bundle does not have the state hash of the match.";
     } else if (evidence->has_difference && !evidence->is_client_state_proved) {
-        note = "The client's state is known in part: it does not have the state hash that the "
-               "client sent.";
+        note = evidence->bundle->tick > 0
+                   ? "The client's state is known in part: it does not have the state hash that "
+                     "the client sent."
+                   : "The client's are what this machine makes, which does not have the client's "
+                     "hash either.";
     }
     explain_sheet_end(sheet, note);
 }
@@ -508,6 +531,10 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_verdict(sheet, report);
     add_fields_after_pass(sheet, evidence);
     add_fields(sheet, evidence);
+    if (evidence->bundle->tick == 0) {
+        add_machines(sheet, evidence);
+        return;
+    }
     add_passes(sheet, evidence);
     add_inputs(sheet, evidence);
     add_reruns(sheet, evidence);
@@ -519,19 +546,34 @@ void explain_report_fill(explain_sheet *sheet, const explain_report *report)
     add_chain(sheet, report);
 }
 
+ls_text explain_report_began(const ls_desync_bundle *bundle)
+{
+    ls_text text = {{0}};
+    if (bundle->tick > 0) {
+        ls_text_set(&text,
+                    "differs from the server from state %" PRIu32 " on, which tick %" PRIu32
+                    " made.",
+                    bundle->tick, bundle->tick - 1);
+    } else {
+        ls_text_set(&text, "was refused: its %s the server's.",
+                    explain_is_of_arithmetic(bundle) ? "arithmetic is not" : "first state is not");
+    }
+    return text;
+}
+
 void explain_report_write_text(FILE *file, const explain_report *report)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     explain_sheet sheet = {.file = file};
     ls_text whose = {"A spectator"};
+    ls_text began = explain_report_began(bundle);
     if (bundle->slot < bundle->config.players) {
         ls_text_set(&whose, "Slot %" PRIu32, bundle->slot);
+    } else if (explain_is_of_arithmetic(bundle)) {
+        ls_text_set(&whose, "A client");
     }
-    fprintf(file,
-            "%s\n%s (%s) differs from the server from state %" PRIu32 " on, which tick %" PRIu32
-            " made.\n",
-            report->bundle_path, whose.bytes,
-            bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick, bundle->tick - 1);
+    fprintf(file, "%s\n%s (%s) %s\n", report->bundle_path, whose.bytes,
+            bundle->player[0] != '\0' ? bundle->player : "unnamed", began.bytes);
     ls_text lines[EXPLAIN_LINE_TEXTS];
     uint32_t count = explain_line_text(report->line, report->evidence, lines);
     for (uint32_t i = 0; i < count; i++) {
