@@ -132,7 +132,7 @@ static const unseen_case cases[] = {
      {7, 8},
      SPREAD,
      IN("wrong"),
-     PROCESS},
+     ENVIRONMENT},
 };
 
 /* One who comes when the match runs, and differs in its first steps. */

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/system/library.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/system_clock.h"
 
@@ -378,8 +379,25 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
+/* The heap of a sanitizer that came with a plug-in says what is wrong by itself, as long as each
+ * block is as long as it was asked for. */
+static bool has_heap_of_its_own(void)
+{
+    static const char *const beginnings[] = {"__asan_init", "__lsan_init", "__msan_init",
+                                             "__tsan_init"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (ls_library_find(NULL, beginnings[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size))
 {
+    if (has_heap_of_its_own()) {
+        return;
+    }
     replacements all = {of_heap, sizeof of_heap / sizeof of_heap[0], false};
     fill = filler;
     (void)dl_iterate_phdr(visit, &all);
