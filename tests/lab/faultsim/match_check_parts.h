@@ -45,6 +45,11 @@ void client_check_event(client_check *client, const ls_session_event *event);
 /* The state that the client shows now, before it gets another one or the run ends. */
 void client_check_last_state(client_check *client);
 
+/* Departures, ends and absences. */
+void match_check_leaving(match_check *check, const ls_match_event *event);
+void client_check_over(client_check *client, const ls_session_event *event);
+void match_check_absence(match_check *check, ls_tick tick);
+
 /* ---- check_server.c ---- */
 
 void match_check_observe_steps(match_check *check);
@@ -54,14 +59,7 @@ void match_check_server_died(void *user, virtual_match *run);
 void match_check_server_restored(void *user, virtual_match *run);
 void match_check_server_lost(void *user, ls_status status, const ls_text *why);
 
-/* ---- check_leaving.c: departures, ends and absences ---- */
-
-void match_check_leaving(match_check *check, const ls_match_event *event);
-void client_check_over(client_check *client, const ls_session_event *event);
-void match_check_absence(match_check *check, ls_tick tick);
-
-/* ---- check_packets.c: around ls_match_receive, and around ls_session_receive ---- */
-
+/* Around ls_match_receive, and around ls_session_receive. */
 void match_check_receives(void *user, const ls_transport_event *event);
 void match_check_received(void *user, const ls_transport_event *event);
 void client_check_receives(client_check *client, const ls_transport_event *event);

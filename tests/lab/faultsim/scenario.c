@@ -1,10 +1,416 @@
-#include "lockstep/tests/lab/faultsim/scenario_draw.h"
+#include "lockstep/tests/lab/faultsim/scenario.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"
 #include "lockstep/tests/lab/virtual/sealed_network.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define MS LS_NS_PER_MS
+#define PPM_OF_PERCENT 10000u
+
+/* The state of the drawing of a scenario. */
+typedef struct faultsim_draw {
+    faultsim_scenario *scenario;
+    const faultsim_scenario_options *options;
+    ls_rng rng;
+    uint64_t baseline_ns; /* no fault lasts longer */
+    uint64_t silence_ns;  /* no client is cut off for longer */
+} faultsim_draw;
+
+/* ---- drawing ---- */
+
+static bool draw_one_in(faultsim_draw *here, uint32_t count)
+{
+    return ls_rng_below(&here->rng, count) == 0;
+}
+
+static uint32_t draw_between(faultsim_draw *here, uint32_t low, uint32_t high)
+{
+    return low + ls_rng_below(&here->rng, high - low + 1);
+}
+
+static uint64_t draw_ns_between(faultsim_draw *here, uint64_t low_ns, uint64_t high_ns)
+{
+    uint32_t share = ls_rng_next(&here->rng);
+    return high_ns <= low_ns ? low_ns : low_ns + (high_ns - low_ns) / 65536 * (share >> 16);
+}
+
+static uint32_t draw_pick(faultsim_draw *here, const uint32_t *values, uint32_t count)
+{
+    return values[ls_rng_below(&here->rng, count)];
+}
+
+/* Draws in any case, so that leaving out one class changes no other. */
+static bool draw_happens(faultsim_draw *here, faultsim_fault_class fault, uint32_t one_in_count)
+{
+    bool is_drawn = draw_one_in(here, one_in_count);
+    return is_drawn && (here->options->classes >> fault & 1u);
+}
+
+static faultsim_action *draw_add_action(faultsim_draw *here, uint64_t at_ns,
+                                        faultsim_action_kind kind, uint32_t client)
+{
+    faultsim_scenario *scenario = here->scenario;
+    LS_ASSERT(scenario->action_count < FAULTSIM_ACTIONS_MAX);
+    uint32_t at = scenario->action_count++;
+    for (; at > 0 && scenario->actions[at - 1].at_ns > at_ns; at--) {
+        scenario->actions[at] = scenario->actions[at - 1];
+    }
+    scenario->actions[at] = (faultsim_action){.at_ns = at_ns, .kind = kind, .client = client};
+    return &scenario->actions[at];
+}
+
+static void draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_action_kind kind,
+                           uint32_t client, const ls_link_config *up, const ls_link_config *down)
+{
+    faultsim_action *action = draw_add_action(here, at_ns, kind, client);
+    action->up = *up;
+    action->down = *down;
+}
+
+/* ---- links and computers ---- */
+
+/* The link that a player has for good. */
+static ls_link_config draw_baseline_link(faultsim_draw *here)
+{
+    static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
+    /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
+    bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
+    return (ls_link_config){.delay_ns = draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
+}
+
+static ls_link_config draw_impairments(faultsim_draw *here, const ls_link_config *baseline)
+{
+    ls_link_config link = *baseline;
+    uint32_t loss_ppm = draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    uint32_t burst_ppm = draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    uint32_t burst_milli = draw_between(here, 1000, 16000);
+    uint64_t jitter_ns = draw_ns_between(here, MS, 60 * MS);
+    uint32_t duplicate_ppm = draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    if (draw_happens(here, LS_CLASS_LOSS, 3)) {
+        link.loss_ppm = loss_ppm;
+    }
+    if (draw_happens(here, LS_CLASS_BURST, 4)) {
+        link.burst_ppm = burst_ppm;
+        link.burst_milli = burst_milli;
+        link.burst_loss_ppm = 100 * PPM_OF_PERCENT;
+    }
+    if (draw_happens(here, LS_CLASS_JITTER, 3)) {
+        link.jitter_ns = jitter_ns;
+    }
+    if (draw_happens(here, LS_CLASS_DUPLICATE, 4)) {
+        link.duplicate_ppm = duplicate_ppm;
+    }
+    return link;
+}
+
+static void draw_computer(faultsim_draw *here, uint32_t index)
+{
+    static const uint32_t usual[] = {60, 60, 60, 60, 72, 144};
+    static const uint32_t slow[] = {10, 20, 30, 45};
+    virtual_client_setup *setup = &here->scenario->clients[index].setup;
+    setup->frame_hz = draw_pick(here, usual, 6);
+    uint32_t slow_hz = draw_pick(here, slow, 4);
+    if (draw_happens(here, LS_CLASS_SLOW, 8)) {
+        setup->frame_hz = slow_hz;
+    }
+    uint64_t frame_ns = LS_NS_PER_SECOND / setup->frame_hz;
+    uint64_t jitter_ns = draw_ns_between(here, 0, frame_ns / 2);
+    setup->frame_jitter_ns = draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
+    int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
+    setup->drift_ppm = draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    setup->session = ls_session_config_default();
+    setup->session.keeps_previous_state = draw_one_in(here, 8);
+    setup->session.makes_inputs_between_frames = !draw_one_in(here, 3);
+    uint32_t predict_ticks = draw_between(here, 1, 12);
+    setup->session.predict_ticks = draw_one_in(here, 4) ? predict_ticks : 0;
+    setup->simulation = here->scenario->setup.match.simulation;
+}
+
+enum {
+    RECONNECT_MS = 30000,
+    CRASHES_MAX = 3,
+};
+
+/* ---- the server dies ---- */
+
+static void draw_journal(faultsim_draw *here)
+{
+    virtual_setup *setup = &here->scenario->setup;
+    setup->has_journal = true;
+    setup->block_ms = draw_between(here, 20, 1000);
+    setup->snapshot_ms = draw_between(here, 300, 10000);
+    setup->disk.delay_min_ns = draw_ns_between(here, 0, 2 * MS);
+    setup->disk.delay_max_ns = draw_ns_between(here, 2 * MS, 60 * MS);
+}
+
+/* Those who do not are lost with it. */
+static void let_return(faultsim_draw *here, uint32_t all_but_one_in)
+{
+    for (uint32_t i = 0; i < here->scenario->client_count; i++) {
+        bool is_stubborn = draw_one_in(here, all_but_one_in);
+        if (!is_stubborn) {
+            here->scenario->clients[i].setup.session.reconnect_ms = RECONNECT_MS;
+        }
+    }
+}
+
+static void draw_crashes(faultsim_draw *here)
+{
+    uint32_t crashes = draw_one_in(here, 3) ? draw_between(here, 2, CRASHES_MAX) : 1;
+    uint32_t wait_ms = draw_between(here, 2000, 10000);
+    if (!draw_happens(here, LS_CLASS_CRASH, 6)) {
+        return;
+    }
+    here->scenario->setup.match.resume_wait_ms = wait_ms;
+    draw_journal(here);
+    let_return(here, 16);
+    for (uint32_t i = 0; i < crashes; i++) {
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        uint64_t away_ns = draw_ns_between(here, 100 * MS, 5000 * MS);
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_CRASH, 0)->ns = away_ns;
+    }
+}
+
+static virtual_disk_state draw_disk(faultsim_draw *here)
+{
+    virtual_disk_state disk = here->scenario->setup.disk;
+    uint32_t how = draw_between(here, 0, 2);
+    uint64_t delay_ns = draw_ns_between(here, 50 * MS, 1500 * MS);
+    uint32_t failing = draw_between(here, 5, 60);
+    if (how == 0) {
+        disk.is_full = true;
+    } else if (how == 1) {
+        disk.delay_max_ns = delay_ns;
+    } else {
+        disk.failing_ppm = failing * PPM_OF_PERCENT;
+    }
+    return disk;
+}
+
+static void draw_disk_faults(faultsim_draw *here)
+{
+    if (!draw_happens(here, LS_CLASS_DISK, 8)) {
+        return;
+    }
+    if (!here->scenario->setup.has_journal) {
+        draw_journal(here);
+    }
+    for (uint32_t count = draw_between(here, 1, 3); count > 0; count--) {
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        uint64_t length_ns = draw_ns_between(here, 50 * MS, 3000 * MS);
+        uint64_t end_ns = at_ns + length_ns;
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_SET_DISK, 0)->disk = draw_disk(here);
+        draw_add_action(here, end_ns < here->baseline_ns ? end_ns : here->baseline_ns,
+                        FAULTSIM_ACTION_SET_DISK, 0)
+            ->disk = here->scenario->setup.disk;
+    }
+}
+
+/* ---- players come late, and back ---- */
+
+static void flip_on_entry(faultsim_draw *here, uint32_t index)
+{
+    if (draw_happens(here, LS_CLASS_FLIP, 8)) {
+        here->scenario->clients[index].flips_on_entry = true;
+        here->scenario->clients[index].is_free = true;
+    }
+}
+
+static void draw_late_players(faultsim_draw *here)
+{
+    faultsim_scenario *scenario = here->scenario;
+    ls_match_config *match = &scenario->setup.match;
+    if (!draw_happens(here, LS_CLASS_JOIN, 6) || match->sim.players < 2) {
+        return;
+    }
+    match->start_players = draw_between(here, 1, match->sim.players - 1);
+    for (uint32_t i = match->start_players; i < match->sim.players; i++) {
+        scenario->clients[i].setup.comes_later = true;
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_COME, i);
+        flip_on_entry(here, i);
+    }
+}
+
+static void cut_link(faultsim_draw *here, uint32_t index)
+{
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    uint64_t from_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t end_ns = from_ns + draw_ns_between(here, 1200 * MS, 6000 * MS);
+    uint32_t way = draw_between(here, 0, 2);
+    ls_link_config up = client->baseline;
+    ls_link_config down = client->baseline;
+    up.is_cut = way != 0;
+    down.is_cut = way != 1;
+    end_ns = end_ns < here->baseline_ns ? end_ns : here->baseline_ns;
+    client->is_free = client->is_free || client->setup.session.reconnect_ms == 0;
+    draw_add_links(here, from_ns, FAULTSIM_ACTION_CUT_LINK, index, &up, &down);
+    draw_add_links(here, end_ns, FAULTSIM_ACTION_LINKS, index, &client->baseline,
+                   &client->baseline);
+}
+
+static void draw_lost_links(faultsim_draw *here)
+{
+    static const uint32_t kept_ms[] = {30000, 30000, 30000, 3000, 0};
+    uint32_t keep_seat_ms = draw_pick(here, kept_ms, 5);
+    if (!draw_happens(here, LS_CLASS_RECONNECT, 4)) {
+        return;
+    }
+    here->scenario->setup.match.keep_seat_ms = keep_seat_ms;
+    let_return(here, 4);
+    for (uint32_t i = 0; i < here->scenario->client_count; i++) {
+        if (draw_one_in(here, 2)) {
+            cut_link(here, i);
+            flip_on_entry(here, i);
+        }
+    }
+}
+
+/* ---- watching ---- */
+
+static void draw_spectator_trouble(faultsim_draw *here, uint32_t index)
+{
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t length_ns = draw_ns_between(here, 5 * MS, 8000 * MS);
+    uint64_t left_ns = here->baseline_ns - at_ns;
+    uint32_t what = draw_between(here, 0, 9);
+    if (what == 0) {
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_LEAVE, index);
+        client->is_free = true;
+    } else if (what == 1) {
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_VANISH, index);
+        client->is_free = true;
+    } else if (what == 2) {
+        client->flip_tick = draw_between(here, 1, here->options->ticks);
+        client->flip_byte = ls_rng_next(&here->rng);
+        client->is_free = true;
+    } else if (what < 6) {
+        client->is_free = client->setup.session.reconnect_ms == 0;
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_PAUSE, index);
+        draw_add_action(here, at_ns + (length_ns < left_ns ? length_ns : left_ns),
+                        FAULTSIM_ACTION_RESUME, index);
+    }
+}
+
+static void draw_spectator(faultsim_draw *here, uint32_t index)
+{
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    draw_computer(here, index);
+    client->setup.session.predict_ticks = 0;
+    client->setup.session.is_spectator = true;
+    client->baseline = draw_baseline_link(here);
+    client->setup.up = draw_impairments(here, &client->baseline);
+    client->setup.down = draw_impairments(here, &client->baseline);
+    draw_add_links(here, here->baseline_ns, FAULTSIM_ACTION_LINKS, index, &client->baseline,
+                   &client->baseline);
+    bool is_returning = draw_one_in(here, 2) || here->scenario->setup.match.resume_wait_ms > 0;
+    client->setup.session.reconnect_ms = is_returning ? RECONNECT_MS : 0;
+    client->setup.comes_later = draw_one_in(here, 2);
+    if (client->setup.comes_later) {
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_COME, index);
+    }
+    draw_spectator_trouble(here, index);
+}
+
+static void draw_spectators(faultsim_draw *here)
+{
+    static const uint32_t delays[] = {0, 6, 60, 60, 200};
+    faultsim_scenario *scenario = here->scenario;
+    uint32_t spectators = draw_between(here, 1, FAULTSIM_SCENARIO_SPECTATORS_MAX);
+    uint32_t delay_ticks = draw_pick(here, delays, 5);
+    if (!draw_happens(here, LS_CLASS_WATCH, 5)) {
+        return;
+    }
+    scenario->setup.match.spectators_max = FAULTSIM_SCENARIO_SPECTATORS_MAX;
+    scenario->setup.match.spectator_delay_ticks = delay_ticks;
+    for (uint32_t i = 0; i < spectators; i++) {
+        draw_spectator(here, scenario->client_count++);
+    }
+}
+
+static void draw_reconnects(faultsim_draw *here)
+{
+    draw_spectators(here);
+    draw_late_players(here);
+    draw_lost_links(here);
+    draw_crashes(here);
+    draw_disk_faults(here);
+}
+
+/* ---- visitors ---- */
+
+enum {
+    VISITED_SPECTATORS_MAX = 64, /* places, of which each visitor may hold some for a while */
+};
+
+static faultsim_visitor_kind draw_kind(faultsim_draw *here)
+{
+    const ls_match_config *match = &here->scenario->setup.match;
+    faultsim_visitor_kind kind =
+        (faultsim_visitor_kind)ls_rng_below(&here->rng, FAULTSIM_VISITOR_KIND_COUNT);
+    /* Its player would hold up the match, or the match would end with its first lie. */
+    bool may_play = match->late_rule == LS_LATE_REPEAT && match->on_desync != LS_ON_DESYNC_STOP;
+    return kind == FAULTSIM_VISITOR_LIES && !may_play ? FAULTSIM_VISITOR_RETURNS : kind;
+}
+
+static void draw_visitor(faultsim_draw *here, faultsim_visitor_kind kind)
+{
+    static const uint32_t delays_ms[] = {0, 1, 10, 50};
+    faultsim_scenario *scenario = here->scenario;
+    scenario->visitors[scenario->visitor_count++] =
+        (faultsim_scenario_visitor){.kind = kind,
+                                    .from_ns = draw_ns_between(here, 0, here->baseline_ns),
+                                    .end_ns = here->baseline_ns + 10000 * MS,
+                                    .pause_ns = draw_ns_between(here, MS, 300 * MS),
+                                    .delay_ns = draw_pick(here, delays_ms, 4) * MS};
+}
+
+/* They come when all faults but the visitors are over, over links without any. */
+static void draw_newcomer(faultsim_draw *here, bool is_spectator)
+{
+    faultsim_scenario *scenario = here->scenario;
+    uint32_t index = scenario->client_count++;
+    faultsim_scenario_client *client = &scenario->clients[index];
+    uint64_t at_ns = here->baseline_ns + draw_ns_between(here, 0, 1500 * MS);
+    draw_computer(here, index);
+    client->baseline = draw_baseline_link(here);
+    client->setup.up = client->baseline;
+    client->setup.down = client->baseline;
+    client->setup.comes_later = true;
+    client->setup.session.is_spectator = is_spectator;
+    client->setup.session.predict_ticks = is_spectator ? 0 : client->setup.session.predict_ticks;
+    draw_add_action(here, at_ns, FAULTSIM_ACTION_COME, index);
+}
+
+static void draw_visitors(faultsim_draw *here)
+{
+    faultsim_scenario *scenario = here->scenario;
+    ls_match_config *match = &scenario->setup.match;
+    bool is_visited = draw_happens(here, LS_CLASS_VISIT, 6);
+    uint32_t visitors = draw_between(here, 1, FAULTSIM_SCENARIO_VISITORS_MAX);
+    uint32_t players = match->sim.players + visitors + 1;
+    if (!is_visited || players > match->simulation->players_max) {
+        return;
+    }
+    /* One who means it ill seldom comes alone. */
+    bool is_alike = draw_one_in(here, 2);
+    faultsim_visitor_kind kind = draw_kind(here);
+    for (uint32_t i = 0; i < visitors; i++) {
+        faultsim_visitor_kind other = draw_kind(here);
+        draw_visitor(here, is_alike ? kind : other);
+    }
+    match->start_players = match->start_players > 0 ? match->start_players : match->sim.players;
+    match->sim.players = players;
+    match->spectators_max = VISITED_SPECTATORS_MAX;
+    match->ticks += match->ticks / 2;
+    draw_newcomer(here, false);
+    draw_newcomer(here, true);
+}
 
 enum {
     LARGE_ONE_IN = 64, /* matches of large inputs: ten times as slow */
@@ -19,10 +425,9 @@ enum {
 static void draw_simulation(faultsim_draw *here)
 {
     ls_match_config *match = &here->scenario->setup.match;
-    bool is_large = faultsim_draw_one_in(here, LARGE_ONE_IN);
-    uint32_t large_bytes = faultsim_draw_between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes =
-        faultsim_draw_one_in(here, 8) ? TEST_SMALL_BYTES : faultsim_draw_between(here, 1, 3);
+    bool is_large = draw_one_in(here, LARGE_ONE_IN);
+    uint32_t large_bytes = draw_between(here, 1, LARGE_BYTES_MAX);
+    uint32_t small_bytes = draw_one_in(here, 8) ? TEST_SMALL_BYTES : draw_between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? test_simulation() : test_small_simulation();
@@ -45,21 +450,21 @@ static void draw_match(faultsim_draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     draw_simulation(here);
     here->scenario->setup.seed = here->scenario->seed;
-    uint32_t players = faultsim_draw_between(here, 2, 6);
+    uint32_t players = draw_between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
-    match->sim.tick_rate_hz = faultsim_draw_pick(here, tick_rates, 8);
+    match->sim.tick_rate_hz = draw_pick(here, tick_rates, 8);
     bool is_large = match->simulation == test_simulation();
     if (is_large && match->sim.tick_rate_hz > 60) {
         match->sim.tick_rate_hz = 60; /* 32 ticks a round trip are all that goes out in parts */
     }
-    match->hash_interval_ticks = faultsim_draw_pick(here, intervals, 8);
-    match->input_delay_ticks = faultsim_draw_pick(here, delays, 5);
-    match->timeout_ms = faultsim_draw_pick(here, timeouts, 3);
-    match->adapts_input_delay = faultsim_draw_one_in(here, 4);
+    match->hash_interval_ticks = draw_pick(here, intervals, 8);
+    match->input_delay_ticks = draw_pick(here, delays, 5);
+    match->timeout_ms = draw_pick(here, timeouts, 3);
+    match->adapts_input_delay = draw_one_in(here, 4);
     match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_SAVING);
     bool is_saving = match->send_rate == LS_SEND_HALF && here->scenario->seed % 2 == 0;
     match->send_rate = is_saving ? LS_SEND_SAVING : match->send_rate;
-    match->late_rule = faultsim_draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
+    match->late_rule = draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
     if (here->options->late_rule >= 0) {
         match->late_rule = (ls_late_rule)here->options->late_rule;
     }
@@ -84,20 +489,20 @@ static void draw_server(faultsim_draw *here)
 {
     faultsim_scenario *scenario = here->scenario;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    scenario->server_drift_ppm = faultsim_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    uint64_t loop_ns = faultsim_draw_ns_between(here, MS, 5 * MS);
-    scenario->server_loop_ns = faultsim_draw_one_in(here, 6) ? loop_ns : 0;
-    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t pause_ns = faultsim_draw_ns_between(here, 5 * MS, 600 * MS);
+    scenario->server_drift_ppm = draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    uint64_t loop_ns = draw_ns_between(here, MS, 5 * MS);
+    scenario->server_loop_ns = draw_one_in(here, 6) ? loop_ns : 0;
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t pause_ns = draw_ns_between(here, 5 * MS, 600 * MS);
     pause_ns = pause_ns < here->baseline_ns - at_ns ? pause_ns : here->baseline_ns - at_ns;
-    if (faultsim_draw_happens(here, LS_CLASS_SLOW, 6)) {
-        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_PAUSE_SERVER, 0);
-        faultsim_draw_add_action(here, at_ns + pause_ns, FAULTSIM_ACTION_RESUME_SERVER, 0);
+    if (draw_happens(here, LS_CLASS_SLOW, 6)) {
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_PAUSE_SERVER, 0);
+        draw_add_action(here, at_ns + pause_ns, FAULTSIM_ACTION_RESUME_SERVER, 0);
     }
-    at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t step_ns = faultsim_draw_ns_between(here, 5 * MS, 600 * MS);
-    if (faultsim_draw_happens(here, LS_CLASS_CLOCK, 8)) {
-        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
+    at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t step_ns = draw_ns_between(here, 5 * MS, 600 * MS);
+    if (draw_happens(here, LS_CLASS_CLOCK, 8)) {
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
     }
 }
 
@@ -106,40 +511,40 @@ static void draw_server(faultsim_draw *here)
 static void draw_links(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
-    client->baseline = faultsim_draw_baseline_link(here);
-    ls_link_config first_up = faultsim_draw_impairments(here, &client->baseline);
-    ls_link_config first_down = faultsim_draw_impairments(here, &client->baseline);
-    faultsim_draw_add_links(here, 0, FAULTSIM_ACTION_LINKS, index, &first_up, &first_down);
+    client->baseline = draw_baseline_link(here);
+    ls_link_config first_up = draw_impairments(here, &client->baseline);
+    ls_link_config first_down = draw_impairments(here, &client->baseline);
+    draw_add_links(here, 0, FAULTSIM_ACTION_LINKS, index, &first_up, &first_down);
     /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
     client->setup.up = first_up;
     client->setup.down = first_down;
     client->setup.up.burst_ppm = 0;
     client->setup.down.burst_ppm = 0;
-    uint64_t change_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    ls_link_config up = faultsim_draw_impairments(here, &client->baseline);
-    ls_link_config down = faultsim_draw_impairments(here, &client->baseline);
-    if (faultsim_draw_one_in(here, 3)) {
-        faultsim_draw_add_links(here, change_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
+    uint64_t change_ns = draw_ns_between(here, 0, here->baseline_ns);
+    ls_link_config up = draw_impairments(here, &client->baseline);
+    ls_link_config down = draw_impairments(here, &client->baseline);
+    if (draw_one_in(here, 3)) {
+        draw_add_links(here, change_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
     }
-    faultsim_draw_add_links(here, here->baseline_ns, FAULTSIM_ACTION_LINKS, index,
-                            &client->baseline, &client->baseline);
+    draw_add_links(here, here->baseline_ns, FAULTSIM_ACTION_LINKS, index, &client->baseline,
+                   &client->baseline);
 }
 
 static void draw_altering(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t corrupt_ppm = faultsim_draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
-    bool is_up = faultsim_draw_one_in(here, 2);
-    bool is_both = faultsim_draw_one_in(here, 3);
-    if (!faultsim_draw_happens(here, LS_CLASS_ALTER, 12)) {
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t corrupt_ppm = draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
+    bool is_up = draw_one_in(here, 2);
+    bool is_both = draw_one_in(here, 3);
+    if (!draw_happens(here, LS_CLASS_ALTER, 12)) {
         return;
     }
     ls_link_config up = client->baseline;
     ls_link_config down = client->baseline;
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
-    faultsim_draw_add_links(here, at_ns, FAULTSIM_ACTION_ALTER, index, &up, &down);
+    draw_add_links(here, at_ns, FAULTSIM_ACTION_ALTER, index, &up, &down);
 }
 
 /* ---- one player's bad luck: at most one long silence each ---- */
@@ -153,44 +558,44 @@ static void draw_partition(faultsim_draw *here, uint32_t index, uint64_t from_ns
     ls_link_config down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
-    faultsim_draw_add_links(here, from_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
-    faultsim_draw_add_links(here, from_ns + length_ns, FAULTSIM_ACTION_LINKS, index,
-                            &client->baseline, &client->baseline);
+    draw_add_links(here, from_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
+    draw_add_links(here, from_ns + length_ns, FAULTSIM_ACTION_LINKS, index, &client->baseline,
+                   &client->baseline);
 }
 
 static void draw_silence(faultsim_draw *here, uint32_t index)
 {
-    uint64_t from_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t length_ns = faultsim_draw_ns_between(here, 5 * MS, here->silence_ns);
+    uint64_t from_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t length_ns = draw_ns_between(here, 5 * MS, here->silence_ns);
     uint64_t left_ns = here->baseline_ns - from_ns;
     length_ns = length_ns < left_ns ? length_ns : left_ns;
-    bool is_cut = faultsim_draw_happens(here, LS_CLASS_PARTITION, 4);
-    bool is_paused = faultsim_draw_happens(here, LS_CLASS_SLOW, 6);
-    bool is_stepped = faultsim_draw_happens(here, LS_CLASS_CLOCK, 8);
+    bool is_cut = draw_happens(here, LS_CLASS_PARTITION, 4);
+    bool is_paused = draw_happens(here, LS_CLASS_SLOW, 6);
+    bool is_stepped = draw_happens(here, LS_CLASS_CLOCK, 8);
     if (is_cut) {
         draw_partition(here, index, from_ns, length_ns);
     } else if (is_paused) {
-        faultsim_draw_add_action(here, from_ns, FAULTSIM_ACTION_PAUSE, index);
-        faultsim_draw_add_action(here, from_ns + length_ns, FAULTSIM_ACTION_RESUME, index);
+        draw_add_action(here, from_ns, FAULTSIM_ACTION_PAUSE, index);
+        draw_add_action(here, from_ns + length_ns, FAULTSIM_ACTION_RESUME, index);
     } else if (is_stepped) {
-        faultsim_draw_add_action(here, from_ns, FAULTSIM_ACTION_STEP_CLOCK, index)->ns = length_ns;
+        draw_add_action(here, from_ns, FAULTSIM_ACTION_STEP_CLOCK, index)->ns = length_ns;
     }
 }
 
 static void draw_departure(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
     uint32_t how = ls_rng_below(&here->rng, 4);
-    if (!faultsim_draw_happens(here, LS_CLASS_VANISH, 14)) {
+    if (!draw_happens(here, LS_CLASS_VANISH, 14)) {
         return;
     }
     static const faultsim_action_kind kinds[] = {FAULTSIM_ACTION_VANISH, FAULTSIM_ACTION_LEAVE,
                                                  FAULTSIM_ACTION_HANG_UP};
     if (how < 3) {
-        faultsim_draw_add_action(here, at_ns, kinds[how], index);
+        draw_add_action(here, at_ns, kinds[how], index);
     } else {
-        client->setup.session.ticks = faultsim_draw_between(here, 1, here->options->ticks);
+        client->setup.session.ticks = draw_between(here, 1, here->options->ticks);
     }
     client->is_free = how != 0;
     client->end = how == 0 ? LS_TIMED_OUT : LS_OK;
@@ -200,9 +605,9 @@ static void draw_flip(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
     uint32_t ticks = here->options->ticks;
-    uint32_t tick = faultsim_draw_between(here, 1, ticks);
+    uint32_t tick = draw_between(here, 1, ticks);
     client->flip_byte = ls_rng_next(&here->rng);
-    if (faultsim_draw_happens(here, LS_CLASS_FLIP, 20)) {
+    if (draw_happens(here, LS_CLASS_FLIP, 20)) {
         client->flip_tick = tick;
         client->is_free =
             client->is_free || here->scenario->setup.match.on_desync == LS_ON_DESYNC_DROP;
@@ -212,30 +617,30 @@ static void draw_flip(faultsim_draw *here, uint32_t index)
 static void draw_hostility(faultsim_draw *here, uint32_t index)
 {
     faultsim_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t hostility = faultsim_draw_between(here, 1, FAULTSIM_HOSTILITY_COUNT - 1);
-    if (faultsim_draw_happens(here, LS_CLASS_HOSTILE, 10)) {
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t hostility = draw_between(here, 1, FAULTSIM_HOSTILITY_COUNT - 1);
+    if (draw_happens(here, LS_CLASS_HOSTILE, 10)) {
         client->hostility = (faultsim_hostility)hostility;
         client->is_free = true;
-        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_TURN_HOSTILE, index);
+        draw_add_action(here, at_ns, FAULTSIM_ACTION_TURN_HOSTILE, index);
     }
 }
 
 /* No fault: what players and hosts do in the middle of a match. */
 static void draw_input_delays(faultsim_draw *here, uint32_t index)
 {
-    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t delay_ticks = faultsim_draw_between(here, 0, 12);
+    uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t delay_ticks = draw_between(here, 0, 12);
     faultsim_action_kind kind =
-        faultsim_draw_one_in(here, 2) ? FAULTSIM_ACTION_SET_DELAY : FAULTSIM_ACTION_SET_SLOT_DELAY;
-    if (faultsim_draw_one_in(here, 6)) {
-        faultsim_draw_add_action(here, at_ns, kind, index)->ticks = delay_ticks;
+        draw_one_in(here, 2) ? FAULTSIM_ACTION_SET_DELAY : FAULTSIM_ACTION_SET_SLOT_DELAY;
+    if (draw_one_in(here, 6)) {
+        draw_add_action(here, at_ns, kind, index)->ticks = delay_ticks;
     }
 }
 
 static void draw_client(faultsim_draw *here, uint32_t index)
 {
-    faultsim_draw_computer(here, index);
+    draw_computer(here, index);
     draw_links(here, index);
     draw_silence(here, index);
     draw_altering(here, index);
@@ -249,22 +654,22 @@ static void draw_client(faultsim_draw *here, uint32_t index)
 
 static void draw_moves(faultsim_draw *here, uint32_t index)
 {
-    for (uint32_t left = faultsim_draw_between(here, 1, 4); left > 0; left--) {
-        uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-        if (faultsim_draw_happens(here, LS_CLASS_MOVE, 4)) {
-            faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_MOVE, index);
+    for (uint32_t left = draw_between(here, 1, 4); left > 0; left--) {
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        if (draw_happens(here, LS_CLASS_MOVE, 4)) {
+            draw_add_action(here, at_ns, FAULTSIM_ACTION_MOVE, index);
         }
     }
 }
 
 static void draw_floods(faultsim_draw *here)
 {
-    bool is_flooded = faultsim_draw_happens(here, LS_CLASS_FLOOD, 3);
-    for (uint32_t left = faultsim_draw_between(here, 1, 8); left > 0; left--) {
-        uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
-        uint32_t datagrams = faultsim_draw_between(here, 1, FLOOD_DATAGRAMS_MAX);
+    bool is_flooded = draw_happens(here, LS_CLASS_FLOOD, 3);
+    for (uint32_t left = draw_between(here, 1, 8); left > 0; left--) {
+        uint64_t at_ns = draw_ns_between(here, 0, here->baseline_ns);
+        uint32_t datagrams = draw_between(here, 1, FLOOD_DATAGRAMS_MAX);
         if (is_flooded) {
-            faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_FLOOD, 0)->ticks = datagrams;
+            draw_add_action(here, at_ns, FAULTSIM_ACTION_FLOOD, 0)->ticks = datagrams;
         }
     }
 }
@@ -287,17 +692,17 @@ void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,
         .scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
     draw_match(&here);
     draw_server(&here);
-    uint32_t peers = faultsim_draw_between(&here, 1, FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX);
-    scenario->unknown_peer_count = faultsim_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? peers : 0;
+    uint32_t peers = draw_between(&here, 1, FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX);
+    scenario->unknown_peer_count = draw_happens(&here, LS_CLASS_HOSTILE, 8) ? peers : 0;
     scenario->client_count = scenario->setup.match.sim.players;
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         draw_client(&here, i);
     }
     here.rng = ls_rng_make(seed, 0x726574); /* what was drawn before stays as it was */
-    faultsim_draw_reconnects(&here);
+    draw_reconnects(&here);
     if (options->is_sealed) {
         draw_datagrams(&here);
     }
     here.rng = ls_rng_make(seed, 0x766973);
-    faultsim_draw_visitors(&here);
+    draw_visitors(&here);
 }

@@ -272,11 +272,10 @@ enum {
     LUA_TAG_TABLE,   /* u32 number: 1 is `storage`; one more than there were is a new one */
 };
 
-/* ---- watches (lua_watch.c) ---- */
+/* ---- watches (lua_storage.c) ---- */
 
-/* Finds out what to watch in `storage`, at this place of the stack; what its values are now. */
+/* Finds out what to watch in `storage`, at this place of the stack. */
 void lua_watch_choose(lua_engine *engine, lua_State *L, int storage);
-void lua_watch_write(lua_engine *engine, lua_State *L, int storage);
 
 /* ---- picture and hands (lua_view.c) ---- */
 

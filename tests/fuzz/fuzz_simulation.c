@@ -1,8 +1,18 @@
-#include "lockstep/tests/fuzz/simulation_run.h"
-
+/* Fuzzes the step of a built-in simulation with arbitrary inputs and parameters, for some ticks and
+ * twice: from the start, and again from a save in the middle. Padding must stay zero and both runs
+ * must agree. Two targets are made of it: FUZZ_UNITS says which simulation steps.
+ *
+ *   u8 players    less one
+ *   then parameters, as below, and ticks
+ */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +73,11 @@ static void play_again(run *of, const uint8_t *save, ls_tick from)
     LS_ASSERT(ls_sim_instance_hash(of->instance) == state_hash);
 }
 
-void simulation_run(const ls_simulation *simulation, const ls_sim_config *config, fuzz_input *input)
+/* For each tick: u8 slots, bit s % 8 set when slot s does something; for each that does: u8 events
+ * (lowest two bits), u8 and with bit 2 of events one more u8 for the high part of the size; then
+ * the input's bytes. Everybody joins at tick 0. A config that is refused ends the run. */
+static void simulation_run(const ls_simulation *simulation, const ls_sim_config *config,
+                           fuzz_input *input)
 {
     static run here;
     memset(&here, 0, sizeof here);
@@ -87,4 +101,50 @@ void simulation_run(const ls_simulation *simulation, const ls_sim_config *config
     play_again(&here, save, saved_at);
     ls_sim_instance_destroy(here.instance);
     free(save);
+}
+
+#if defined(FUZZ_UNITS)
+/* u8 units: twice as many, at least the least; u8 wave: seconds in the lowest two bits, percent in
+ * the rest. */
+static const ls_simulation *fuzzed(void)
+{
+    return ls_units_simulation();
+}
+
+static void take_params(fuzz_input *input, const ls_simulation *units, ls_sim_config *config)
+{
+    int64_t count = 2 * fuzz_take_u8(input);
+    const ls_param *param = &units->params[LS_UNITS_PARAM_UNITS];
+    config->params[LS_UNITS_PARAM_UNITS] = count > param->min ? count : param->min;
+    uint8_t wave = fuzz_take_u8(input);
+    config->params[LS_UNITS_PARAM_WAVE_SECONDS] = wave & 3u;
+    config->params[LS_UNITS_PARAM_WAVE_PERCENT] = wave >> 2;
+}
+#else
+/* u8 each: bodies, percent of boxes, area, speed, friction, restitution, drag, iterations and
+ * shots: places in their parameters' ranges, bodies few. */
+static const ls_simulation *fuzzed(void)
+{
+    return ls_arena_simulation();
+}
+
+static void take_params(fuzz_input *input, const ls_simulation *arena, ls_sim_config *config)
+{
+    for (uint32_t i = 0; i < LS_ARENA_PARAM_COUNT; i++) {
+        const ls_param *param = &arena->params[i];
+        int64_t most = i == LS_ARENA_PARAM_BODIES ? 60 : param->max;
+        config->params[i] = param->min + (most - param->min) * fuzz_take_u8(input) / 255;
+    }
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_input input = {bytes, size};
+    const ls_simulation *simulation = fuzzed();
+    ls_sim_config config = ls_sim_config_default(simulation);
+    config.players = 1u + fuzz_take_u8(&input) % simulation->players_max;
+    take_params(&input, simulation, &config);
+    simulation_run(simulation, &config, &input);
+    return 0;
 }
