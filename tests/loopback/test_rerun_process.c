@@ -391,6 +391,7 @@ Test(rerun_process, bytes_of_the_heap_differ_from_run_to_run)
 }
 #endif
 
+#if !LS_HAS_ADDRESS_SANITIZER
 static void expect_unset(int64_t trap)
 {
     fixture here = open_fixture(TRAP, trap, TIME_MAX_MS);
@@ -403,7 +404,6 @@ static void expect_unset(int64_t trap)
     close_fixture(&here);
 }
 
-#if !LS_HAS_ADDRESS_SANITIZER
 Test(rerun_process, bytes_far_down_on_the_stack_differ_from_run_to_run)
 {
     expect_unset(DEEP);
