@@ -389,10 +389,15 @@ class Soak:
                 subprocess.run(["umount", "-l", self.journals], check=False)
 
     def keep_port(self):
-        """Clients come back to the service that was started again."""
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        """Clients come back to the service that was started again. A port that the system gives to
+        sockets without one would be another program's while the service is away."""
+        for self.port in self.random.sample(range(20000, 32000), 100):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.bind(("127.0.0.1", self.port))
+                    break
+                except OSError:
+                    pass
         text = self.service.config.read_text(encoding="ascii")
         text = text.replace("port = 0\nidentity", f"port = {self.port}\nidentity")
         self.service.config.write_text(text, encoding="ascii")
