@@ -43,6 +43,31 @@ void ls_http_daemon_wake(const ls_http_daemon *daemon)
     ls_loop_alarm_set(daemon->alarm, 0);
 }
 
+/* ---- requests ---- */
+
+const char *ls_http_header_of(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result look_at_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_size, const char *value, size_t value_size)
+{
+    (void)kind;
+    ls_http_head_add(user, name, name_size, value, value_size);
+    return MHD_YES;
+}
+
+bool ls_http_request_is_ambiguous(struct MHD_Connection *connection, const char *method,
+                                  const char *version, ls_http_head *head)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    ls_http_head_begin(head, method, version);
+    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, head);
+    return !info || ls_http_head_is_ambiguous(head, method + info->header_size);
+}
+
 /* ---- connections ---- */
 
 ls_http_client *ls_http_client_of(struct MHD_Connection *connection)

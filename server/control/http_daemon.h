@@ -1,6 +1,6 @@
 /* HTTP daemon: libmicrohttpd in the event loop's thread, and its connections, which are bounded in
  * all and for one address. A new connection always gets in: the slowest of those that are there
- * goes. Knows no request: its owner answers. Called by http_listener and door_listener, which alone
+ * goes. Answers no request: its owner does. Called by http_listener and door_listener, which alone
  * know libmicrohttpd beside it. */
 #ifndef LOCKSTEP_SERVER_CONTROL_HTTP_DAEMON_H
 #define LOCKSTEP_SERVER_CONTROL_HTTP_DAEMON_H
@@ -8,6 +8,7 @@
 #include "lockstep/common/base/endpoint.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/server/control/http_guard.h"
 
 #include <microhttpd.h>
 
@@ -90,6 +91,14 @@ void ls_http_daemon_keep_up(ls_http_daemon *daemon);
 
 /* The library has work that nothing else wakes it for: it has its turn at once. */
 void ls_http_daemon_wake(const ls_http_daemon *daemon);
+
+/* NULL: the request has no such header. */
+const char *ls_http_header_of(struct MHD_Connection *connection, const char *name);
+
+/* Whether the request, whose headers are there, can be read in two ways; `head`, which had its
+ * target alone, has all of it then. */
+bool ls_http_request_is_ambiguous(struct MHD_Connection *connection, const char *method,
+                                  const char *version, ls_http_head *head);
 
 /* NULL: memory was out when it came. */
 ls_http_client *ls_http_client_of(struct MHD_Connection *connection);

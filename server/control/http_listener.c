@@ -106,17 +106,12 @@ static void resume_stream(stream *to)
     }
 }
 
-static const char *header_of(struct MHD_Connection *connection, const char *name)
-{
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 static ssize_t read_stream(void *user, uint64_t position, char *buffer, size_t capacity)
 {
     stream *from = user;
     const ls_http_listener *listener = from->listener;
     (void)position;
-    const char *authorization = header_of(from->connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char *authorization = ls_http_header_of(from->connection, MHD_HTTP_HEADER_AUTHORIZATION);
     if (listener->is_stopping || from->text.is_cut ||
         !ls_http_routes_may_follow(&listener->api, authorization)) {
         return MHD_CONTENT_READER_END_OF_STREAM;
@@ -347,10 +342,10 @@ static void route(work *of, const char *method, const char *path)
     const ls_http_request request = {
         .method = method,
         .path = path,
-        .host = header_of(of->connection, MHD_HTTP_HEADER_HOST),
-        .authorization = header_of(of->connection, MHD_HTTP_HEADER_AUTHORIZATION),
-        .last_event_id = header_of(of->connection, "Last-Event-ID"),
-        .content_type = header_of(of->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .host = ls_http_header_of(of->connection, MHD_HTTP_HEADER_HOST),
+        .authorization = ls_http_header_of(of->connection, MHD_HTTP_HEADER_AUTHORIZATION),
+        .last_event_id = ls_http_header_of(of->connection, "Last-Event-ID"),
+        .content_type = ls_http_header_of(of->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
         .body = of->body,
         .body_bytes = of->body_bytes,
     };
@@ -390,32 +385,15 @@ static void *begin_work(void *user, const char *target, struct MHD_Connection *c
     return made;
 }
 
-static enum MHD_Result look_at_header(void *user, enum MHD_ValueKind kind, const char *name,
-                                      size_t name_size, const char *value, size_t value_size)
-{
-    (void)kind;
-    ls_http_head_add(user, name, name_size, value, value_size);
-    return MHD_YES;
-}
-
-static bool is_ambiguous(const work *of, const char *method, const char *version)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(of->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    ls_http_head head = of->head;
-    ls_http_head_begin(&head, method, version);
-    (void)MHD_get_connection_values_n(of->connection, MHD_HEADER_KIND, look_at_header, &head);
-    return !info || ls_http_head_is_ambiguous(&head, method + info->header_size);
-}
-
 /* The headers are there: a body that is said to be too large is not read at all, nor anything of a
  * request that can be read in two ways. In a body of chunks the library takes an LF alone for the
  * end of a line, and nothing shows it. */
 static enum MHD_Result check_head(work *of, const char *method, const char *version)
 {
-    const char *length = header_of(of->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    bool is_odd = is_ambiguous(of, method, version);
-    bool is_chunked = header_of(of->connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    const char *length = ls_http_header_of(of->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    ls_http_head head = of->head;
+    bool is_odd = ls_http_request_is_ambiguous(of->connection, method, version, &head);
+    bool is_chunked = ls_http_header_of(of->connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
     of->has_head = true;
     if (!is_odd && !is_chunked &&
         (!length || strtoull(length, NULL, 10) <= LS_HTTP_BODY_BYTES_MAX)) {

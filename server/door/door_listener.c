@@ -51,11 +51,6 @@ typedef struct request {
 
 /* ---- answers ---- */
 
-static const char *header_of(struct MHD_Connection *connection, const char *name)
-{
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 static void add(struct MHD_Response *response, const char *name, const char *value)
 {
     (void)MHD_add_response_header(response, name, value);
@@ -163,15 +158,15 @@ static enum MHD_Result answer_file(const ls_door_listener *listener,
                                    struct MHD_Connection *connection, const char *name)
 {
     page_file file;
-    if (!find_file(listener->config.page->files, name, header_of(connection, "Accept-Encoding"),
-                   &file)) {
+    if (!find_file(listener->config.page->files, name,
+                   ls_http_header_of(connection, "Accept-Encoding"), &file)) {
         bool is_page = strcmp(name, "play.html") == 0;
         return refuse(connection, 404,
                       is_page ? "this server has no page: the folder of its --web-files lacks "
                                 "play.html"
                               : "there is no such file");
     }
-    const char *known = header_of(connection, "If-None-Match");
+    const char *known = ls_http_header_of(connection, "If-None-Match");
     bool is_known = known && ls_web_list_has(known, file.etag);
     struct MHD_Response *response = NULL;
     if (is_known) {
@@ -226,16 +221,16 @@ static enum MHD_Result answer_socket(ls_door_listener *listener, request *of,
 {
     const ls_door_page *page = listener->config.page;
     const ls_web_site site = {.names = page->hosts, .is_tls = listener->config.is_tls};
-    const ls_web_handshake handshake = {.host = header_of(connection, "Host"),
-                                        .origin = header_of(connection, "Origin"),
-                                        .upgrade = header_of(connection, "Upgrade"),
-                                        .version = header_of(connection, "Sec-WebSocket-Version"),
-                                        .key = header_of(connection, "Sec-WebSocket-Key"),
-                                        .protocols =
-                                            header_of(connection, "Sec-WebSocket-Protocol")};
+    const ls_web_handshake handshake = {
+        .host = ls_http_header_of(connection, "Host"),
+        .origin = ls_http_header_of(connection, "Origin"),
+        .upgrade = ls_http_header_of(connection, "Upgrade"),
+        .version = ls_http_header_of(connection, "Sec-WebSocket-Version"),
+        .key = ls_http_header_of(connection, "Sec-WebSocket-Key"),
+        .protocols = ls_http_header_of(connection, "Sec-WebSocket-Protocol")};
     const char *why = NULL;
     uint32_t status = ls_web_handshake_check(&site, &handshake, &why);
-    if (status == 0 && !ls_web_list_has(header_of(connection, "Connection"), "upgrade")) {
+    if (status == 0 && !ls_web_list_has(ls_http_header_of(connection, "Connection"), "upgrade")) {
         status = 400;
         why = "a WebSocket is opened here";
     }
@@ -270,8 +265,8 @@ static enum MHD_Result answer_offer(const ls_door_listener *listener, const requ
     const char *why = NULL;
     uint32_t status = 501;
     ls_endpoint own;
-    if (!ls_web_origin_is_good(&site, header_of(connection, "Host"),
-                               header_of(connection, "Origin"))) {
+    if (!ls_web_origin_is_good(&site, ls_http_header_of(connection, "Host"),
+                               ls_http_header_of(connection, "Origin"))) {
         ls_door_count(&listener->config.page->refused);
         return refuse(connection, 403, "the page is another site's");
     }
@@ -308,8 +303,8 @@ static enum MHD_Result store_body(request *of, const char *bytes, size_t size)
 
 static bool is_offer(struct MHD_Connection *connection, const char *path, const char *method)
 {
-    const char *type = header_of(connection, "Content-Type");
-    const char *length = header_of(connection, "Content-Length");
+    const char *type = ls_http_header_of(connection, "Content-Type");
+    const char *length = ls_http_header_of(connection, "Content-Length");
     return strcmp(method, "POST") == 0 && strcmp(path, "/play/rtc") == 0 && type &&
            strcmp(type, "application/sdp") == 0 && length &&
            strtoull(length, NULL, 10) <= LS_SDP_BYTES_MAX;
@@ -328,25 +323,13 @@ static void *begin_request(void *user, const char *target, struct MHD_Connection
     return made;
 }
 
-static enum MHD_Result look_at_header(void *user, enum MHD_ValueKind kind, const char *name,
-                                      size_t name_size, const char *value, size_t value_size)
-{
-    (void)kind;
-    ls_http_head_add(user, name, name_size, value, value_size);
-    return MHD_YES;
-}
-
 /* Of a request that has a body, or that a proxy in front could read in another way. */
 static bool is_odd(const request *of, struct MHD_Connection *connection, const char *method,
                    const char *version)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     ls_http_head head = of->head;
-    ls_http_head_begin(&head, method, version);
-    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &head);
-    return !info || ls_http_head_is_ambiguous(&head, method + info->header_size) ||
-           head.encodings > 0 || (head.lengths > 0 && !of->is_offer);
+    return ls_http_request_is_ambiguous(connection, method, version, &head) || head.encodings > 0 ||
+           (head.lengths > 0 && !of->is_offer);
 }
 
 static enum MHD_Result redirect(struct MHD_Connection *connection)
