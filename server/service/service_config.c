@@ -137,7 +137,7 @@ void ls_service_faults_add(ls_service_faults *faults, ls_toml_place at, const ch
     ls_text_add(&fault->text, "%s", sentence);
 }
 
-ls_service_config ls_service_config_default(void)
+static ls_service_config config_default(void)
 {
     return (ls_service_config){.rooms_max = 256,
                                .join_timeout_s = 300,
@@ -744,7 +744,7 @@ static void check_whole(const ls_service_config *config, ls_service_faults *faul
 void ls_service_config_parse(const char *bytes, size_t size, ls_service_config *out,
                              ls_service_faults *faults)
 {
-    *out = ls_service_config_default();
+    *out = config_default();
     reading file = {.config = out,
                     .scratch = ls_match_config_default(ls_builtin_simulation(0)),
                     .faults = faults};
@@ -763,7 +763,7 @@ void ls_service_config_read(const char *path, ls_service_config *out, ls_service
     ls_mapped_file file = {NULL, 0};
     ls_text why = {{0}};
     ls_status status = ls_mapped_file_open(path, &file, &why);
-    *out = ls_service_config_default();
+    *out = config_default();
     faults->path = path;
     if (status == LS_OK && file.size > FILE_BYTES_MAX) {
         status =

@@ -84,8 +84,6 @@ typedef struct ls_service_config {
     ls_service_group groups[LS_SERVICE_GROUPS_MAX];
 } ls_service_config;
 
-ls_service_config ls_service_config_default(void);
-
 /* The [[rooms]] of this name; NULL: there are none. */
 const ls_service_group *ls_service_config_group(const ls_service_config *config, const char *name);
 
