@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,4 +94,35 @@ void bench_child_stay_on(unsigned core)
     CPU_SET(core, &cores);
     sched_setaffinity(0, sizeof cores,
                       &cores); /* fails where there is no such core: then anywhere */
+}
+
+double bench_process_number(int process, const char *name, const char *word)
+{
+    char text[256];
+    double value = 0;
+    snprintf(text, sizeof text, "/proc/%d/%s", process, name);
+    FILE *file = fopen(text, "r");
+    size_t size = strlen(word);
+    while (file && fgets(text, sizeof text, file)) {
+        value = strncmp(text, word, size) == 0 ? strtod(text + size, NULL) : value;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return value;
+}
+
+uint32_t bench_process_libraries(int process)
+{
+    char text[BENCH_PATH_BYTES_MAX];
+    uint32_t count = 0;
+    snprintf(text, sizeof text, "/proc/%d/maps", process);
+    FILE *file = fopen(text, "r");
+    while (file && fgets(text, sizeof text, file)) {
+        count += strstr(text, " r-xp ") && strstr(text, ".so");
+    }
+    if (file) {
+        fclose(file);
+    }
+    return count;
 }

@@ -50,4 +50,9 @@ void bench_child_stop(bench_child *child);
 /* The same by SIGTERM, and by SIGKILL when it has not ended after so long. */
 void bench_child_ask_to_stop(bench_child *child, uint32_t patience_ms);
 
+/* The number behind a word at the beginning of a line of /proc/PROCESS/NAME, 0: there is none; and
+ * how many libraries the process has loaded, the linker too. */
+double bench_process_number(int process, const char *name, const char *word);
+uint32_t bench_process_libraries(int process);
+
 #endif

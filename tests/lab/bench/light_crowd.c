@@ -11,6 +11,7 @@
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/lab/bench/many_socket.h"
+#include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"
 
 #include <stdio.h>
@@ -26,6 +27,7 @@ enum {
     BUCKETS = 64,          /* of a tick: the players of one send together */
     NEWCOMERS = 2,         /* in a tick */
     LENGTH_BYTES = 2,
+    PAD_BYTES = BENCH_PAD_INPUT_BYTES, /* in the arena fewer */
 };
 
 #define AGAIN_NS LS_NS_PER_SECOND
@@ -36,6 +38,8 @@ enum {
 /* ---- the script: what everybody presses, and what comes of it ---- */
 
 typedef struct script {
+    const ls_simulation *simulation;
+    uint32_t pad_bytes;
     ls_sim_instance *instance; /* the newest state that has been wanted; NULL: no OFFER has come */
     ls_ready ready;
     uint64_t chains[SCRIPT_TICKS]; /* up to state `tick` */
@@ -44,23 +48,29 @@ typedef struct script {
 
 typedef struct script_tick {
     ls_slot_input slots[LS_PLAYERS_MAX]; /* as the cursor takes them; [PLAYERS] are set */
-    uint8_t pads[PLAYERS][LS_ARENA_PAD_BYTES];
+    uint8_t pads[PLAYERS][PAD_BYTES];
 } script_tick;
 
-static void script_input(uint32_t slot, ls_tick tick, uint8_t pad[LS_ARENA_PAD_BYTES],
+static void script_choose(script *all, bool plays_pad)
+{
+    all->simulation = plays_pad ? bench_pad_simulation() : ls_arena_simulation();
+    all->pad_bytes = plays_pad ? BENCH_PAD_INPUT_BYTES : LS_ARENA_PAD_BYTES;
+}
+
+static void script_input(const script *all, uint32_t slot, ls_tick tick, uint8_t pad[PAD_BYTES],
                          ls_slot_input *out)
 {
     *out = (ls_slot_input){.bytes = pad, .events = tick == 0 ? LS_EVENT_JOINED : 0};
     if (tick >= FIRST_TICKS) {
-        ls_store_u16(pad, (uint16_t)((tick / HELD_TICKS * PLAYERS + slot) * 40503u >> 3));
-        out->size = LS_ARENA_PAD_BYTES;
+        ls_store_u32(pad, (tick / HELD_TICKS * PLAYERS + slot) * 2654435761u >> 3);
+        out->size = all->pad_bytes;
     }
 }
 
-static void script_at(ls_tick tick, script_tick *out)
+static void script_at(const script *all, ls_tick tick, script_tick *out)
 {
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        script_input(slot, tick, out->pads[slot], &out->slots[slot]);
+        script_input(all, slot, tick, out->pads[slot], &out->slots[slot]);
     }
 }
 
@@ -72,8 +82,8 @@ static ls_status script_begin(script *all, const ls_offer *offer, ls_text *why)
     if (offer->config.players != PLAYERS || offer->hash_interval_ticks != 1) {
         return ls_fail(LS_UNSUPPORTED, why, "this crowd plays by fours and hashes every state");
     }
-    ls_status status = ls_sim_instance_create(ls_arena_simulation(), &offer->config,
-                                              ls_allocator_heap(), &all->instance, why);
+    ls_status status = ls_sim_instance_create(all->simulation, &offer->config, ls_allocator_heap(),
+                                              &all->instance, why);
     if (status == LS_OK) {
         all->ready = ls_ready_make(all->instance);
         all->chains[0] = ls_hash_chain_start(all->ready.initial_hash);
@@ -88,7 +98,7 @@ static uint64_t script_chain(script *all, ls_tick tick)
         script_tick inputs;
         const ls_tick_inputs pressed = {
             .tick = all->end - 1, .slot_count = PLAYERS, .slots = inputs.slots};
-        script_at(pressed.tick, &inputs);
+        script_at(all, pressed.tick, &inputs);
         ls_sim_instance_step(all->instance, &pressed);
         all->chains[all->end] =
             ls_hash_chain_next(all->chains[all->end - 1], ls_sim_instance_hash(all->instance));
@@ -190,7 +200,8 @@ static void send_message(player *one)
 static void send_inputs(player *one)
 {
     uint64_t now_ns = one->owner->now_ns;
-    uint8_t pads[2][LS_ARENA_PAD_BYTES];
+    uint8_t pads[2][PAD_BYTES];
+    const script *pressed = &one->owner->script;
     ls_slot_input before = {0};
     ls_slot_input input;
     ls_inputs_header header = {.sequence = one->sequence++,
@@ -205,12 +216,12 @@ static void send_inputs(player *one)
     one->health_ns = header.has_health ? now_ns : one->health_ns;
     one->is_hold_told = true;
     if (header.has_base) {
-        script_input(one->slot, one->wanted - 1, pads[1], &before);
+        script_input(pressed, one->slot, one->wanted - 1, pads[(one->wanted + 1) % 2], &before);
     }
     ls_bit_stream stream = ls_bit_writer(begin_packet(one), LS_PACKET_BYTES_MAX);
     ls_inputs_header_bits(&stream, &header, 0);
     for (ls_tick tick = one->wanted; tick < one->next_input; tick++) {
-        script_input(one->slot, tick, pads[tick % 2], &input);
+        script_input(pressed, one->slot, tick, pads[tick % 2], &input);
         if (!ls_inputs_write_tick(&stream, &before, &input)) {
             break;
         }
@@ -336,7 +347,7 @@ static void follow_clock(player *one)
 static bool is_scripted(const crowd *all, ls_tick tick)
 {
     script_tick expected;
-    script_at(tick, &expected);
+    script_at(&all->script, tick, &expected);
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         const ls_slot_input *input = &expected.slots[slot];
         if (all->cursor.sizes[slot] != input->size || all->cursor.events[slot] != input->events ||
@@ -361,11 +372,11 @@ static void receive_ticks(player *one, const uint8_t *bytes, size_t size)
     }
     script_tick before = {.slots = {{0}}};
     if (header.first > 0) {
-        script_at(header.first - 1, &before);
+        script_at(&all->script, header.first - 1, &before);
     }
     one->wanted = LS_MIN(header.wanted, one->next_input);
     one->has_base = header.has_base && one->wanted == header.wanted && one->wanted > 0;
-    ls_tick_cursor_start(&all->cursor, PLAYERS, LS_ARENA_PAD_BYTES, before.slots);
+    ls_tick_cursor_start(&all->cursor, PLAYERS, all->script.pad_bytes, before.slots);
     ls_tick end = one->end;
     for (ls_tick tick = header.first; ls_ticks_read_tick(&stream, &all->cursor); tick++) {
         if (tick == one->end && !is_scripted(all, tick)) {
@@ -527,6 +538,7 @@ void bench_light_crowd_play(const void *user, int pipe)
         return;
     }
     all->plan = plan;
+    script_choose(&all->script, plan->plays_pad);
     for (uint32_t i = 0; i < plan->clients_max; i++) {
         all->players[i] = (player){.owner = all, .index = i};
     }

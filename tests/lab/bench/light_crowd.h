@@ -1,13 +1,14 @@
 /* Light crowd: as many players as a machine can pay for beside a server, in one process: each holds
- * a sealed connection of its own, plays a whole match of the arena on real sockets and hashes every
+ * a sealed connection of its own, plays a whole match on real sockets and hashes every
  * state, but none simulates. All rooms of a service begin alike, and all players follow one script:
  * so the state hashes of all rooms are those of one match, which is simulated once. A player whose
  * room strays from the script, since an input came too late, leaves and comes again. Called by
- * section_service. */
+ * section_service and section_net. */
 #ifndef LOCKSTEP_TESTS_LAB_BENCH_LIGHT_CROWD_H
 #define LOCKSTEP_TESTS_LAB_BENCH_LIGHT_CROWD_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Shared by the crowd and who started it. */
@@ -25,6 +26,7 @@ typedef struct bench_light_crowd {
     uint16_t port;        /* of the server on 127.0.0.1 */
     uint32_t clients_max; /* the most that may be wanted */
     uint32_t rate_hz;     /* of ticks */
+    bool plays_pad;       /* the pad simulation in place of the arena */
     bench_light_figures *figures;
 } bench_light_crowd;
 

@@ -190,6 +190,7 @@ static ls_match_config host_config(const bench_memory_match_config *config)
         host.sim.players = config->players;
     } else {
         host.sim = bench_pad_config(config->state_bytes, config->players);
+        host.sim.params[BENCH_PAD_CHANGED_WORDS] = config->changed_words;
         host.sim.params[1] = config->is_noise;
     }
     host.send_rate = config->send_rate;
@@ -199,6 +200,7 @@ static ls_match_config host_config(const bench_memory_match_config *config)
     }
     host.start_players = config->players - config->late_players;
     host.finds_causes = host.finds_causes && !config->finds_no_causes;
+    host.spectators_max = config->has_no_spectators ? 0 : host.spectators_max;
     if (config->late_mbit_per_s > 0) {
         host.join_bytes_per_s = LS_BLOB_RATE_MAX;
     }

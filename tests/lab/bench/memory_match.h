@@ -14,6 +14,7 @@ typedef struct bench_memory_match_config {
     uint32_t players;
     uint32_t still_players;  /* of them, whose pads never change */
     uint32_t state_bytes;    /* of the pad simulation */
+    uint32_t changed_words;  /* of it in each step, far apart, besides the pads */
     uint64_t delay_ns;       /* one way */
     uint32_t loss_ppm;       /* each way */
     uint32_t predict_ticks;  /* of every client */
@@ -30,6 +31,7 @@ typedef struct bench_memory_match_config {
     bool is_noise;              /* all of the pad simulation's state */
     uint32_t late_mbit_per_s;   /* to those who come late, who get all of it; 0: no limit */
     bool finds_no_causes;       /* no copies of the state */
+    bool has_no_spectators;     /* nor room for any, which would be copies too */
     bool counts_processor_time; /* for ticks so long that two system calls are nothing */
 
     /* Called when the match has done what was due, outside of the timed part, and with what it says

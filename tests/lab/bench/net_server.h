@@ -19,6 +19,7 @@ typedef struct bench_net_plan {
     uint64_t warm_ns;    /* from when the last client plays */
     uint64_t window_ns;
     bool is_arena; /* our host plays the arena, as every client can, and not the pad simulation */
+    bool is_light; /* our host's players are a light crowd */
     bool tells_begin; /* tells 0 (uint16_t) when the window begins */
 } bench_net_plan;
 

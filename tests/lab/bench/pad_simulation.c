@@ -60,7 +60,7 @@ static void change(const ls_step *step, uint32_t word, uint32_t by)
 static void add_pads(const ls_step *step)
 {
     uint32_t count = word_count(step->config);
-    uint32_t scattered = (uint32_t)step->config->params[2];
+    uint32_t scattered = (uint32_t)step->config->params[BENCH_PAD_CHANGED_WORDS];
     for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
         const ls_slot_input *input = &step->inputs->slots[slot];
         if (input->size == BENCH_PAD_INPUT_BYTES) {

@@ -9,8 +9,9 @@
 #define BENCH_PAD_INPUT_BYTES 4u
 #define BENCH_PAD_STATE_BYTES_MIN 64
 
-/* Its first parameter is "bytes", the size of the state; a multiple of 8. It names what it writes.
- */
+/* Its first parameter is "bytes", the size of the state; a multiple of 8. It names what it writes,
+ * and by another parameter changes so many words more in each step, far apart. */
+#define BENCH_PAD_CHANGED_WORDS 2u
 const ls_simulation *bench_pad_simulation(void);
 
 /* A config of so many bytes and players. */

@@ -1,9 +1,14 @@
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units.h"
+#include "lockstep/tests/lab/bench/child.h"
 #include "lockstep/tests/lab/bench/memory_match.h"
 #include "lockstep/tests/lab/bench/sections.h"
+
+#include <unistd.h>
 
 enum {
     PLAYERS = 2,
@@ -12,10 +17,17 @@ enum {
     SMOKE_TICKS = 5,
     RATE_HZ = 60,
     ROUNDS_MAX = 31, /* of large states */
+    LARGE_BYTES = 64 << 20,
+    LARGE_SMOKE_BYTES = 1 << 20,
+    SMALL_BYTES = 4096,
+    LARGE_WORDS = 164, /* that change in a tick, in 1 % of its chunks */
+    LARGE_TICKS = 60,
+    PATIENCE_MS = 300000,
 };
 
 #define TICK_BUDGET_RATIO 1.7
 #define TICK_BUDGET_PERCENT 2.0
+#define LARGE_MEMORY_BUDGET 2.0
 #define TICK_PERCENT_NS (1e9 / RATE_HZ / 100)
 
 typedef struct causes_case {
@@ -161,6 +173,100 @@ static void report_memory(bench_report *report)
     }
 }
 
+/* ---- a large state: a match and two sessions in a process of their own ---- */
+
+typedef struct large_plan {
+    uint32_t state_bytes;
+    bool finds_no_causes;
+} large_plan;
+
+typedef struct large_figures {
+    double resident_kb;
+    double hash_ns; /* of the state by itself */
+    tick_times tick;
+} large_figures;
+
+static double time_hash(size_t bytes)
+{
+    uint8_t *state = ls_allocate(ls_allocator_heap(), bytes);
+    bench_series runs = {0};
+    for (uint32_t i = 0; state && i < LARGE_TICKS / 4; i++) {
+        uint64_t begun_ns = bench_processor_ns();
+        bench_keep(ls_hash_bytes(state, bytes, i));
+        bench_series_add(&runs, (double)(bench_processor_ns() - begun_ns));
+    }
+    ls_release(ls_allocator_heap(), state);
+    return bench_series_median(&runs);
+}
+
+static void play_large(const void *user, int pipe)
+{
+    const large_plan *plan = user;
+    const bench_memory_match_config config = {.players = PLAYERS,
+                                              .state_bytes = plan->state_bytes,
+                                              .changed_words = LARGE_WORDS,
+                                              .steps_per_tick = 2,
+                                              .seed = 1,
+                                              .finds_no_causes = plan->finds_no_causes,
+                                              .has_no_spectators = true,
+                                              .counts_processor_time = true};
+    ls_memory_match *match = bench_memory_match_create(&config);
+    ls_text why = {{0}};
+    (void)time_ticks(match, LARGE_TICKS);
+    large_figures figures = {.tick = time_ticks(match, LARGE_TICKS)};
+    if (bench_memory_match_check(match, &why) == LS_OK) {
+        /* Without what it shares with its parent. */
+        figures.resident_kb = bench_process_number(getpid(), "smaps_rollup", "Private_Dirty:");
+        figures.hash_ns = time_hash(plan->state_bytes);
+        bench_child_send(pipe, &figures, sizeof figures);
+    }
+}
+
+static ls_status measure_large(const large_plan *plan, large_figures *out, ls_text *why)
+{
+    bench_child child = {.pipe = -1};
+    ls_status status = bench_child_start(&child, play_large, plan, why);
+    if (status == LS_OK) {
+        status = bench_child_receive(&child, out, sizeof *out, PATIENCE_MS, why);
+    }
+    bench_child_stop(&child);
+    return status;
+}
+
+static ls_status compare_large(const bench_plan *plan, bench_report *report, ls_text *why)
+{
+    const uint32_t bytes = plan->is_smoke ? LARGE_SMOKE_BYTES : LARGE_BYTES;
+    large_figures with = {0};
+    large_figures without = {0};
+    large_figures small = {0}; /* all that is not the state, and the driver with its network */
+    ls_status status = measure_large(&(large_plan){bytes, false}, &with, why);
+    status = status == LS_OK ? measure_large(&(large_plan){bytes, true}, &without, why) : status;
+    status =
+        status == LS_OK ? measure_large(&(large_plan){SMALL_BYTES, true}, &small, why) : status;
+    if (status != LS_OK) {
+        return status;
+    }
+    const double mb = 1e6 / 1024; /* in the KB of the system */
+    with.resident_kb -= small.resident_kb;
+    without.resident_kb -= small.resident_kb;
+    bench_report_number(report, "64 MiB, match and two sessions: memory", "MB",
+                        with.resident_kb / mb, BENCH_UNBUDGETED);
+    bench_report_number(report, "64 MiB, without causes", "MB", without.resident_kb / mb,
+                        BENCH_UNBUDGETED);
+    bench_report_number(report, "floor of that: three states", "MB",
+                        (PLAYERS + 1) * (double)bytes / 1e6, BENCH_UNBUDGETED);
+    bench_report_number(report, "64 MiB: memory with causes against without", "",
+                        with.resident_kb / without.resident_kb,
+                        plan->is_smoke ? BENCH_UNBUDGETED : BENCH_MOST(LARGE_MEMORY_BUDGET));
+    bench_report_number(report, "64 MiB, 1 % changes: match, a tick", "ms",
+                        with.tick.server_ns / 1e6, BENCH_UNBUDGETED);
+    bench_report_number(report, "64 MiB, 1 % changes: session, a tick", "ms",
+                        with.tick.session_ns / 1e6, BENCH_UNBUDGETED);
+    bench_report_number(report, "floor of both: XXH3 over the state", "ms", with.hash_ns / 1e6,
+                        BENCH_UNBUDGETED);
+    return LS_OK;
+}
+
 ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
@@ -168,5 +274,5 @@ ls_status bench_causes(const bench_plan *plan, bench_report *report, ls_text *wh
         status = measure_times(&causes_cases[i], plan, report, why);
     }
     report_memory(report);
-    return status;
+    return status == LS_OK ? compare_large(plan, report, why) : status;
 }

@@ -14,6 +14,7 @@ enum {
     ROUNDS = 5,
     PLAYERS = 2,
     PATIENCE_MS = 60000,
+    STARTS = 20,
     PACKET_BYTES = 32, /* payload, about as an INPUTS or TICKS of two has it */
 };
 
@@ -23,6 +24,10 @@ enum {
 #define WINDOW_NS (3 * LS_NS_PER_SECOND)
 #define SMOKE_NS (LS_NS_PER_SECOND / 5)
 #define SERVER_SPARE_NS (LS_NS_PER_SECOND / 2) /* the clients are looked at before it ends */
+#define WAKES_WORD "voluntary_ctxt_switches:"
+#define RESIDENT_BUDGET_KB 5120 /* of which the C library alone takes 1,700 */
+#define LIBRARIES_BUDGET 15
+#define START_BUDGET_MS 3
 #define WAKES_BUDGET 1.3 /* one for frame, input and packets, and a few for what comes rarely */
 #define KEPT_UP_MIN 0.85
 #define KEPT_UP_MAX 1.25
@@ -73,34 +78,16 @@ typedef struct sample {
     uint64_t wakes;
 } sample;
 
-/* How often the process has slept of its own accord: it woke as often. */
-static bool read_wakes(pid_t pid, uint64_t *wakes)
-{
-    char line[256];
-    char path[64];
-    bool is_found = false;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    FILE *file = fopen(path, "r");
-    while (file && !is_found && fgets(line, sizeof line, file)) {
-        is_found = sscanf(line, "voluntary_ctxt_switches: %" SCNu64, wakes) == 1;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return is_found;
-}
-
 static ls_status add_sample(const bench_child *child, sample *sum, ls_text *why)
 {
     clockid_t clock;
     struct timespec used;
-    uint64_t wakes = 0;
-    if (clock_getcpuclockid(child->process.id, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
-        !read_wakes(child->process.id, &wakes)) {
+    if (clock_getcpuclockid(child->process.id, &clock) != 0 || clock_gettime(clock, &used) != 0) {
         return ls_fail(LS_IO, why, "a client ended before its time");
     }
     sum->processor_ns += (uint64_t)used.tv_sec * LS_NS_PER_SECOND + (uint64_t)used.tv_nsec;
-    sum->wakes += wakes;
+    /* It has slept of its own accord as often as it woke. */
+    sum->wakes += (uint64_t)bench_process_number(child->process.id, "status", WAKES_WORD);
     return LS_OK;
 }
 
@@ -118,6 +105,8 @@ static ls_status read_sample(const bench_child *clients, sample *out, ls_text *w
 typedef struct cost {
     double processor_ns;
     double wakes;
+    double resident_kb;
+    uint32_t libraries;
     bool has_kept_up; /* a packet each way, or nearly: the machine had time for every tick */
 } cost;
 
@@ -141,6 +130,8 @@ static ls_status measure(const bench_child *clients, uint64_t window_ns, cost *o
         double ticks = (double)PLAYERS * (double)(after.taken_ns - before.taken_ns) / TICK_NS;
         out->processor_ns = (double)(after.processor_ns - before.processor_ns) / ticks;
         out->wakes = (double)(after.wakes - before.wakes) / ticks;
+        out->resident_kb = bench_process_number(clients[0].process.id, "status", "VmRSS:");
+        out->libraries = bench_process_libraries(clients[0].process.id);
     }
     return status;
 }
@@ -219,6 +210,8 @@ typedef struct comparison {
     bench_ratios ratios;
     bench_series our_wakes;
     bench_series plain_wakes;
+    double resident_kb;
+    uint32_t libraries;
     bool has_kept_up;
 } comparison;
 
@@ -237,9 +230,56 @@ static ls_status run_round(comparison *both, const bench_plan *bench, uint32_t r
         both->has_kept_up = both->has_kept_up && now->has_kept_up;
     }
     bench_series_add(&both->ratios.rounds, of_ours.processor_ns / of_plain.processor_ns);
+    both->resident_kb = of_ours.resident_kb;
+    both->libraries = of_ours.libraries;
     bench_series_add(&both->our_wakes, of_ours.wakes);
     bench_series_add(&both->plain_wakes, of_plain.wakes);
     return status;
+}
+
+/* ---- what it weighs ---- */
+
+/* The shortest of several runs, from the start to the end. */
+static ls_status time_start(const char *program, bool is_smoke, double *ms, ls_text *why)
+{
+    const char *const arguments[] = {program, "--version", NULL};
+    const ls_child_process_config config = {.program = program, .arguments = arguments};
+    bench_series runs = {0};
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < (is_smoke ? 1 : STARTS); i++) {
+        ls_child_process_end end;
+        uint8_t output[256];
+        const ls_child_process_exchange exchange = {
+            .output = output, .output_bytes_max = sizeof output, .time_max_ms = PATIENCE_MS};
+        uint64_t begun_ns = bench_now_ns();
+        status = ls_child_process_run(&config, &exchange, &end, why);
+        bench_series_add(&runs, (double)(bench_now_ns() - begun_ns));
+    }
+    *ms = bench_series_min(&runs) / LS_NS_PER_MS;
+    return status;
+}
+
+static ls_status report_weight(const comparison *both, bool is_smoke, bench_report *report,
+                               ls_text *why)
+{
+    char program[BENCH_PATH_BYTES_MAX];
+    double ours_ms = 0;
+    double floor_ms = 0;
+    ls_status status = bench_child_find_program("lockstep-client", program, why);
+    status = status == LS_OK ? time_start(program, is_smoke, &ours_ms, why) : status;
+    status = status == LS_OK ? time_start("/bin/true", is_smoke, &floor_ms, why) : status;
+    if (status != LS_OK) {
+        return status;
+    }
+    bench_report_number(report, "headless client in the arena: resident memory", "KB",
+                        both->resident_kb, BENCH_MOST(RESIDENT_BUDGET_KB));
+    bench_report_number(report, "headless client: libraries", "", both->libraries,
+                        BENCH_MOST(LIBRARIES_BUDGET));
+    bench_report_number(report, "client, from start to end", "ms", ours_ms,
+                        is_smoke ? BENCH_UNBUDGETED : BENCH_MOST(START_BUDGET_MS));
+    bench_report_number(report, "floor of that: a program that does nothing", "ms", floor_ms,
+                        BENCH_UNBUDGETED);
+    return LS_OK;
 }
 
 ls_status bench_client(const bench_plan *plan, bench_report *report, ls_text *why)
@@ -266,5 +306,5 @@ ls_status bench_client(const bench_plan *plan, bench_report *report, ls_text *wh
                         both.has_kept_up ? BENCH_MOST(WAKES_BUDGET) : BENCH_UNBUDGETED);
     bench_report_number(report, "2 players: bare ENet client, wake-ups a tick", "",
                         bench_series_median(&both.plain_wakes), BENCH_UNBUDGETED);
-    return LS_OK;
+    return report_weight(&both, plan->is_smoke, report, why);
 }

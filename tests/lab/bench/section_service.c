@@ -318,29 +318,12 @@ static uint32_t find_processes(const service_stage *stage, int processes[PROCESS
     return count;
 }
 
-/* The number behind a word at the beginning of a line of /proc/PROCESS/NAME; 0: there is none. */
-static double read_process(int process, const char *name, const char *word)
-{
-    char text[256];
-    double value = 0;
-    snprintf(text, sizeof text, "/proc/%d/%s", process, name);
-    FILE *file = fopen(text, "r");
-    size_t size = strlen(word);
-    while (file && fgets(text, sizeof text, file)) {
-        value = strncmp(text, word, size) == 0 ? strtod(text + size, NULL) : value;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return value;
-}
-
 static double sum_of_processes(const int *processes, uint32_t count, const char *name,
                                const char *word)
 {
     double sum = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sum += read_process(processes[i], name, word);
+        sum += bench_process_number(processes[i], name, word);
     }
     return sum;
 }
