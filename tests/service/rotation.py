@@ -21,7 +21,7 @@ def said(service, number, pattern):
 def test_room_plays_its_matches_in_turn():
     with Service("") as service:
         service.admin("create", "name=cup", "players=2", "tick-rate=120", "seed=7",
-                      "join-timeout=1", "rotation=ticks=40", "rotation=sim=arena ticks=60")
+                      "join-timeout=10", "rotation=ticks=40", "rotation=sim=arena ticks=60")
         invite = service.room("cup")["invite"]
         for number in range(2):
             service.join("--matches", "3", "--name", f"player-{number}", to=invite)
