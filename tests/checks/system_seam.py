@@ -18,7 +18,6 @@ LINUX_BY_NATURE = (
     "tools/synctest/process_changes.c",
     "tools/synctest/shims.c",
     "tools/synctest/shims_files.c",
-    "tools/synctest/shims_machine.c",
 )
 
 # A public header that other projects include by itself asks how a function of a library is named; a

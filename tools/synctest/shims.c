@@ -3,12 +3,16 @@
 
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
-#include "lockstep/tools/synctest/shims_machine.h"
+#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/shims_memory.h"
 
+#include <errno.h>
+#include <malloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,8 +20,9 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
 
-/* Before the C library's own in the order in which a plug-in's calls are looked up. */
-#define SHIM __attribute__((visibility("default")))
+/* Before the C library's own in the order in which a plug-in's calls are looked up.
+ * ThreadSanitizer's library calls sysconf before it can watch anything. */
+#define SHIM __attribute__((visibility("default"), no_sanitize("thread")))
 
 static synctest_shims now;
 static ls_rng tie_rng = {1, 1};
@@ -25,7 +30,6 @@ static ls_rng tie_rng = {1, 1};
 void synctest_shims_set(const synctest_shims *shims)
 {
     now = *shims;
-    synctest_shims_machine_set(shims->cores, shims->heap_noise);
     synctest_shims_memory_set(shims->are_copies_backward, shims->are_comparisons_scaled);
     tie_rng = ls_rng_make(1, 0x74696573);
 }
@@ -158,3 +162,93 @@ SHIM void qsort_r(void *elements, size_t count, size_t bytes, three_arguments co
 {
     sort(elements, count, bytes, &(order){.compare_with = compare, .user = user});
 }
+
+/* ---- cores ---- */
+
+extern long __sysconf(int name);
+
+SHIM long sysconf(int name)
+{
+    bool is_count = name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF;
+    return is_count && now.cores > 0 ? (long)now.cores : __sysconf(name);
+}
+
+SHIM int get_nprocs(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+SHIM int get_nprocs_conf(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+SHIM int sched_getaffinity(pid_t process, size_t byte_count, cpu_set_t *out)
+{
+    long used = syscall(SYS_sched_getaffinity, process, byte_count, out);
+    if (used < 0) {
+        return -1;
+    }
+    memset((uint8_t *)out + used, 0, byte_count - (size_t)used);
+    if (now.cores > 0) {
+        memset(out, 0, byte_count);
+        for (uint32_t core = 0; core < now.cores; core++) {
+            CPU_SET_S(core, byte_count, out);
+        }
+    }
+    return 0;
+}
+
+/* ---- the heap ---- */
+
+#if !SYNCTEST_IS_SANITIZED
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_realloc(void *block, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+
+/* Other bytes in every block. */
+static void *fill(void *block, size_t from)
+{
+    static uint32_t count;
+    if (now.heap_noise && block) {
+        uint32_t number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+        size_t bytes = malloc_usable_size(block);
+        uint64_t seed = synctest_noise(true, (uint32_t)now.heap_noise, number, 0);
+        synctest_noise_fill((uint8_t *)block + from, bytes > from ? bytes - from : 0, seed);
+    }
+    return block;
+}
+
+SHIM void *malloc(size_t bytes)
+{
+    return fill(__libc_malloc(bytes), 0);
+}
+
+SHIM void *realloc(void *block, size_t bytes)
+{
+    size_t kept = now.heap_noise && block ? malloc_usable_size(block) : 0;
+    return fill(__libc_realloc(block, bytes), kept);
+}
+
+SHIM void *memalign(size_t alignment, size_t bytes)
+{
+    return fill(__libc_memalign(alignment, bytes), 0);
+}
+
+SHIM void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return memalign(alignment, bytes);
+}
+
+SHIM int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
+        return EINVAL;
+    }
+    void *block = memalign(alignment, bytes);
+    *out = block ? block : *out;
+    return block ? 0 : ENOMEM;
+}
+
+#endif
