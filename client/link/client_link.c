@@ -3,7 +3,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/udp_socket.h"
-#include "lockstep/protocol/relay/relay_client.h"
 #include "lockstep/protocol/udp/transport_udp.h"
 
 #include <inttypes.h>
@@ -64,22 +63,33 @@ static uint64_t attempt_ns(const ls_client_link *link)
     return has_others ? ATTEMPT_OF_SEVERAL_NS : ATTEMPT_NS;
 }
 
-/* Reaches a server by its code, directly or through the relay. */
-static ls_status meet(const ls_client_place *to, const char *place,
-                      ls_transport_udp_client_config *network, ls_datagram_socket **out,
-                      ls_relay_client **relay_out, ls_text *why)
+ls_status ls_client_link_begin_meeting(const ls_client_place *to, uint32_t at,
+                                       ls_relay_client **out, ls_text *why)
 {
-    ls_relay_client_config config = {.has_server_key = network->sealed.has_server_key,
+    ls_relay_client_config config = {.has_server_key = to->sealed.has_server_key,
                                      .avoids_direct = to->avoids_direct};
-    const ls_clock clock = ls_clock_system();
-    ls_relay_client *relay = NULL;
     ls_datagram_socket *inner = NULL;
     const ls_endpoint any = {.port = 0};
-    ls_status status = ls_relay_code_parse(place, &config.code, &place, why);
+    const char *place = NULL;
+    ls_status status = ls_relay_code_parse(to->servers[at], &config.code, &place, why);
     LS_THEN(status, ls_relay_find(place, &config.relay, why));
     LS_THEN(status, ls_cipher_init());
     LS_THEN(status, ls_udp_socket_listen(&any, ls_allocator_heap(), &inner));
-    LS_THEN(status, ls_relay_client_create(&config, inner, ls_allocator_heap(), &relay));
+    LS_THEN(status, ls_relay_client_create(&config, inner, ls_allocator_heap(), out));
+    return status;
+}
+
+/* Reaches a server by its code, directly or through the relay. */
+static ls_status meet(ls_client_link *link, uint32_t at, ls_relay_client **out, ls_text *why)
+{
+    const ls_clock clock = ls_clock_system();
+    ls_relay_client *relay = link->config.met;
+    link->config.met = NULL;
+    if (relay) {
+        *out = relay;
+        return LS_OK;
+    }
+    ls_status status = ls_client_link_begin_meeting(link->config.place, at, &relay, why);
     if (status != LS_OK) {
         return status;
     }
@@ -88,31 +98,33 @@ static ls_status meet(const ls_client_place *to, const char *place,
         ls_datagram_socket_close(ls_relay_client_socket(relay));
         return status;
     }
-    const uint8_t *key = ls_relay_client_server_key(relay);
-    if (key) {
-        network->sealed.has_server_key = true;
-        memcpy(network->sealed.server_key, key, sizeof network->sealed.server_key);
-    }
-    *out = ls_relay_client_socket(relay);
-    *relay_out = relay;
+    *out = relay;
     return LS_OK;
 }
 
 /* `relay` is what the transport stands on, or NULL. */
-static ls_status connect_to(const ls_client_place *to, uint32_t at,
+static ls_status connect_to(ls_client_link *link, uint32_t at,
                             ls_transport_udp_client_config *network, ls_transport **out,
                             ls_relay_client **relay, ls_text *why)
 {
     ls_transport_udp_ground ground = {.clock = ls_clock_system()};
-    network->server = to->servers[at];
+    network->server = link->config.place->servers[at];
     *relay = NULL;
     if (!ls_relay_code_is_meant(network->server)) {
         return ls_transport_udp_connect(network, ls_allocator_heap(), out, why);
     }
-    ls_status status = meet(to, network->server, network, &ground.socket, relay, why);
-    return status == LS_OK ? ls_transport_udp_connect_on(&ground, ls_relay_client_server(*relay),
-                                                         network, ls_allocator_heap(), out)
-                           : status;
+    ls_status status = meet(link, at, relay, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    const uint8_t *key = ls_relay_client_server_key(*relay);
+    if (key) {
+        network->sealed.has_server_key = true;
+        memcpy(network->sealed.server_key, key, sizeof network->sealed.server_key);
+    }
+    ground.socket = ls_relay_client_socket(*relay);
+    return ls_transport_udp_connect_on(&ground, ls_relay_client_server(*relay), network,
+                                       ls_allocator_heap(), out);
 }
 
 /* Begins to connect to an address with a transport of its own; one that was there before goes. */
@@ -123,7 +135,7 @@ static ls_status open_transport(ls_client_link *link, uint32_t at, ls_text *why)
     ls_relay_client *relay = NULL;
     network.sealed = link->config.place->sealed;
     network.connect_timeout_ns = attempt_ns(link);
-    ls_status status = connect_to(link->config.place, at, &network, &made, &relay, why);
+    ls_status status = connect_to(link, at, &network, &made, &relay, why);
     ls_cipher_wipe(&network.sealed, sizeof network.sealed);
     if (status == LS_OK) {
         ls_loop_handler ready = {on_ready, link};

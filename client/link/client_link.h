@@ -8,15 +8,24 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/runtime/event_loop.h"
+#include "lockstep/protocol/relay/relay_client.h"
 
 typedef struct ls_client_link_config {
     const ls_client_place *place; /* borrowed */
     ls_event_loop *loop;
     ls_loop_handler on_ready; /* packets have come: call ls_client_link_receive */
+    /* READY: the way to a server by its code, taken also on failure, for a client that cannot be
+     * held up. NULL: the link looks for it, which takes up to 10 s. */
+    ls_relay_client *met;
     uint32_t connect_wait_ms; /* how long to try for the first time; 0: each address once */
 } ls_client_link_config;
 
 typedef struct ls_client_link ls_client_link;
+
+/* Begins to look for the server of a code, which one of the servers of a place is: the caller turns
+ * what it makes until it is ready or refused, and hands it to a link. Statuses as of open. */
+ls_status ls_client_link_begin_meeting(const ls_client_place *to, uint32_t at,
+                                       ls_relay_client **out, ls_text *why);
 
 /* Begins to connect. NOT_FOUND, BAD_ARGUMENT, NO_MEMORY; IO or TIMED_OUT, without a route or an
  * answer of a name server, only where connect_wait_ms is 0. */

@@ -1,8 +1,10 @@
 // The page around the client: what a person does goes to the worker, and what it says is shown.
 import * as controls from "/play/controls.js";
+import { relayPort } from "/play/door.js";
 import { openChannel } from "/play/rtc.js";
 
-const WATCHES = 1, BELIEVES = 2, IS_BOT = 4; // bits of ls_web_open
+const WATCHES = 1, BELIEVES = 2, IS_BOT = 4, AT_RELAY = 8; // bits of ls_web_open
+const RELAY_PORT = 7310; // LS_RELAY_DEFAULT_PORT
 const STATE_SEATED = "2", STATE_OVER = "7"; // ls_session_state
 const CUE_HZ = 48000; // LS_WEB_CUE_HZ
 const PIXELS_MAX = 2400000; // of a picture: beyond that it is shown larger
@@ -10,7 +12,8 @@ const AGAIN_MS = 1000; // before the next match of a room
 const PRESS_MS = 450; // a finger that stays so long is the right button
 
 const of = (id) => document.getElementById(id);
-const invite = controls.inviteOf(location.hash);
+const isRelay = relayPort !== 0; // the page's host is no server: it takes the code of one
+let invite = controls.inviteOf(location.hash);
 const asked = new URLSearchParams(location.search);
 let worker, report = {}, wasOpen = false, isWatching = asked.has("watch"), isRecord = false;
 let closeChannel = () => {};
@@ -65,14 +68,20 @@ function freshCanvas() {
   return canvas.transferControlToOffscreen();
 }
 
+// What a client is told: an invite, a code with its relay, or the host alone.
+function place(host) {
+  return isRelay && !invite.includes(":") ? `${invite}@${host}` : invite || host;
+}
+
 function open() {
   const name = of("name").value.trim() || (isWatching ? "spectator" : "player");
   localStorage.setItem("name", of("name").value.trim());
   const canvas = freshCanvas();
   of("card").hidden = true;
   worker.postMessage({
-    type: "open", canvas, name, ...size(), invite: invite || location.host, seat: readSeat(),
-    flags: (isWatching ? WATCHES : 0) | (invite ? 0 : BELIEVES) | (asked.has("bot") ? IS_BOT : 0),
+    type: "open", canvas, name, ...size(), invite: place(location.host), seat: readSeat(),
+    flags: (isWatching ? WATCHES : 0) | (invite || isRelay ? 0 : BELIEVES) |
+      (asked.has("bot") ? IS_BOT : 0) | (isRelay ? AT_RELAY : 0),
     socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
   }, [canvas]);
   if (document.body.classList.contains("touched")) { // of no use: the names of keys
@@ -91,9 +100,25 @@ function again() {
 
 function begin(watches) {
   isWatching = watches;
+  takeCode();
   wakeSound();
   if (report.state === undefined && !isRecord) open();
   else again();
+}
+
+// The code that was typed is the page's from now on, also when it is loaded again.
+function takeCode() {
+  if (of("code").hidden) return;
+  invite = of("code").value.trim();
+  history.replaceState(null, "", `#${encodeURIComponent(invite)}`);
+  showCommand();
+}
+
+function showCommand() {
+  const { hostname } = location;
+  const host = relayPort === RELAY_PORT ? hostname : `${hostname}:${relayPort}`;
+  of("native").hidden = !invite;
+  of("command").textContent = `lockstep-client '${place(host)}'`;
 }
 
 // A recorded match is shown by a client of its own as well, which no server knows of; so is a
@@ -152,7 +177,7 @@ function over() {
       "Play it with lockstep-client and the game's plug-in.", false);
   } else if (report.status === "OK") {
     say("The match is over.", true);
-  } else if (wasOpen && report.status === "TIMED_OUT" && !report.simulation) {
+  } else if (wasOpen && report.status === "TIMED_OUT" && !report.simulation && !isRelay) {
     say("This server does not answer to the invite of this link, which is another server's or an " +
       "old one: ask for a new link.", true);
   } else {
@@ -321,8 +346,10 @@ function prepare() {
     return;
   }
   of("name").value = localStorage.getItem("name") ?? "";
-  of("native").hidden = !invite;
-  of("command").textContent = `lockstep-client '${invite}'`;
+  of("code").hidden = !isRelay || invite.includes(":");
+  of("code").required = !of("code").hidden;
+  of("code").value = of("code").hidden ? "" : invite;
+  showCommand();
   const hasTouch = matchMedia("(pointer: coarse)").matches;
   of("touch").hidden = !hasTouch;
   document.body.classList.toggle("touched", hasTouch);
@@ -330,7 +357,7 @@ function prepare() {
     event.preventDefault();
     begin(false);
   });
-  of("watch").addEventListener("click", () => begin(true));
+  of("watch").addEventListener("click", () => of("join").reportValidity() && begin(true));
   of("file").addEventListener("change", () => openFile(of("file").files[0]));
   window.addEventListener("dragover", (event) => event.preventDefault());
   window.addEventListener("drop", (event) => {
@@ -349,6 +376,7 @@ function prepare() {
   requestAnimationFrame(lookAtPad);
   if (asked.has("broadcast")) openRecord({ broadcast: asked.get("broadcast") || "newest" });
   else if (readSeat().length > 0 || isWatching) open(); // loaded again in mid-match, or a link to watch
+  else if (isRelay && !invite) of("code").focus();
   else of("play").focus();
 }
 

@@ -33,7 +33,8 @@ typedef struct web_client {
     ls_console console; /* its log alone is used */
     ls_client_place place;
     ls_event_loop *loop;
-    ls_client_link *link;
+    ls_relay_client *meeting; /* at the relay of the page; NULL: the server is known */
+    ls_client_link *link;     /* NULL until then, as is the session */
     ls_session *session;
     ls_rerun_local *reruns;
     ls_client_view view;
@@ -41,6 +42,10 @@ typedef struct web_client {
     ls_session_log lines;
     ls_bot bot;
     bool is_bot;
+    uint32_t flags; /* of ls_web_open */
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    bool is_over; /* before there was a session */
+    ls_status over_status;
     bool has_next; /* the room plays another match behind this one */
     uint64_t frame_ns;
     ls_text over_why;
@@ -91,27 +96,54 @@ static void on_ready(void *user, uint64_t now_ns)
 
 /* ---- opening ---- */
 
-static ls_status open_link(web_client *client, const char *word, uint32_t flags, ls_text *why)
+/* A code before the host of a server is for its relay, which the page may not be of. */
+static ls_status choose_way(ls_client_place *place, uint32_t flags, ls_text *why)
 {
-    const ls_client_place_source from = {
-        .word = word, .is_insecure = (flags & LS_WEB_BELIEVES) != 0, .now_s = (uint64_t)time(NULL)};
-    ls_status status = ls_client_place_read(&from, &client->place, why);
-    if (status == LS_OK && !from.is_insecure && !client->place.sealed.has_server_key) {
-        status = ls_fail(LS_BAD_ARGUMENT, why,
-                         "the link of this page has no whole invite behind its '#': copy it again");
+    char *server = place->servers[0];
+    bool has_code = ls_relay_code_is_meant(server);
+    if ((flags & LS_WEB_AT_RELAY) != 0) {
+        place->avoids_direct = true;
+        return has_code ? LS_OK
+                        : ls_fail(LS_BAD_ARGUMENT, why,
+                                  "this page is a relay's: give it the code of a game, such as "
+                                  "K7QM-29F, or an invite with one");
     }
+    if (has_code) {
+        const char *host = strchr(server, '@') + 1;
+        memmove(server, host, strlen(host) + 1);
+    }
+    bool is_known = (flags & LS_WEB_BELIEVES) != 0 || place->sealed.has_server_key;
+    return is_known
+               ? LS_OK
+               : ls_fail(LS_BAD_ARGUMENT, why,
+                         "the link of this page has no whole invite behind its '#': copy it again");
+}
+
+static ls_status read_place(web_client *client, const char *word, ls_text *why)
+{
+    const ls_client_place_source from = {.word = word,
+                                         .is_insecure = (client->flags & LS_WEB_BELIEVES) != 0,
+                                         .now_s = (uint64_t)time(NULL)};
+    ls_status status = ls_client_place_read(&from, &client->place, why);
+    LS_THEN(status, choose_way(&client->place, client->flags, why));
     LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &client->loop));
+    return status;
+}
+
+static ls_status open_link(web_client *client, ls_relay_client *met, ls_text *why)
+{
     const ls_client_link_config link = {.place = &client->place,
                                         .loop = client->loop,
                                         .on_ready = {on_ready, client},
+                                        .met = met,
                                         .connect_wait_ms = CONNECT_WAIT_MS};
-    return status == LS_OK ? ls_client_link_open(&link, &client->link, why) : status;
+    return ls_client_link_open(&link, &client->link, why);
 }
 
-static ls_status open_session(web_client *client, const char *name, uint32_t flags, ls_text *why)
+static ls_status open_session(web_client *client, ls_text *why)
 {
     ls_session_config config = ls_session_config_default();
-    ls_name_copy(config.name, sizeof config.name, name);
+    ls_name_copy(config.name, sizeof config.name, client->name);
     memcpy(config.room, client->place.room, sizeof config.room);
     config.find_simulation = find_simulation;
     config.make_input = make_input;
@@ -119,7 +151,7 @@ static ls_status open_session(web_client *client, const char *name, uint32_t fla
     config.user = client;
     config.makes_inputs_between_frames = true;
     config.keeps_previous_state = true;
-    config.is_spectator = (flags & LS_WEB_WATCHES) != 0;
+    config.is_spectator = (client->flags & LS_WEB_WATCHES) != 0;
     config.asks_when_ready = !client->is_bot;
     config.rerun_host = ls_rerun_local_host(client->reruns);
     config.reconnect_ms = LS_SESSION_RECONNECT_MS_MAX;
@@ -148,13 +180,20 @@ int32_t ls_web_open(uint32_t flags)
     const char *name = word + strlen(word);
     name += name + 1 < word + sizeof word;
     here.console.log = (ls_log){LS_LOG_INFO, write_line, NULL};
+    here.flags = flags;
+    ls_name_copy(here.name, sizeof here.name, name);
     here.is_bot = (flags & LS_WEB_IS_BOT) != 0;
     here.bot = ls_bot_make(BOT_SEED);
     const ls_screen_config screen = ls_screen_config_default();
     ls_status status = ls_client_view_open(&here.view, &screen, &here.console, &why);
     LS_THEN(status, ls_rerun_local_create(ls_allocator_heap(), &here.reruns));
-    LS_THEN(status, open_link(&here, word, flags, &why));
-    LS_THEN(status, open_session(&here, name, flags, &why));
+    LS_THEN(status, read_place(&here, word, &why));
+    if (status == LS_OK && (flags & LS_WEB_AT_RELAY) != 0) {
+        status = ls_client_link_begin_meeting(&here.place, 0, &here.meeting, &why);
+    } else {
+        LS_THEN(status, open_link(&here, NULL, &why));
+        LS_THEN(status, open_session(&here, &why));
+    }
     memset(desk, 0, LS_WEB_DESK_BYTES); /* it had the invite */
     if (status != LS_OK) {
         ls_web_put_text(why.bytes[0] != '\0' ? why.bytes : ls_status_text(status));
@@ -195,8 +234,27 @@ void ls_web_receive(uint32_t size)
     ls_pipe_receive(ls_web_desk(), LS_MIN(size, LS_WEB_DESK_BYTES));
 }
 
+/* Until the server is known, or there is none: then the page hears it by the report. */
+static void go_on_meeting(web_client *client)
+{
+    ls_relay_client_turn(client->meeting, ls_event_loop_now_ns(client->loop));
+    if (ls_relay_client_state_of(client->meeting) == LS_RELAY_CLIENT_MEETING) {
+        return;
+    }
+    ls_relay_client *met = client->meeting;
+    client->meeting = NULL;
+    ls_status status = ls_relay_client_outcome(met, &client->over_why);
+    LS_THEN(status, open_link(client, met, &client->over_why));
+    LS_THEN(status, open_session(client, &client->over_why));
+    client->is_over = status != LS_OK;
+    client->over_status = status;
+}
+
 uint32_t ls_web_turn(void)
 {
+    if (here.meeting) {
+        go_on_meeting(&here);
+    }
     if (!here.session) {
         return TURN_MS_MAX;
     }
@@ -257,7 +315,10 @@ uint32_t ls_web_report(void)
 {
     ls_text out = {{0}};
     if (!here.session) {
-        return 0;
+        ls_web_add_number(&out, "state", here.is_over ? LS_SESSION_OVER : LS_SESSION_CONNECTING);
+        ls_web_add_line(&out, "status", ls_status_name(here.over_status));
+        ls_web_add_line(&out, "why", here.over_why.bytes);
+        return ls_web_put_text(out.bytes);
     }
     const ls_session_report report = ls_session_report_of(here.session);
     const ls_offer *offer = ls_session_offer(here.session);

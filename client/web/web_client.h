@@ -10,6 +10,7 @@
 #define LS_WEB_WATCHES 1u  /* comes as a spectator */
 #define LS_WEB_BELIEVES 2u /* the desk has no invite but HOST: the page's own server */
 #define LS_WEB_IS_BOT 4u   /* plays by itself */
+#define LS_WEB_AT_RELAY 8u /* the page is of a relay, which the pipe leads to, and no server */
 
 /* Connects by the invite on the desk, and the name behind its NUL. An ls_status; when it is none of
  * LS_OK the desk has the reason. Once. */

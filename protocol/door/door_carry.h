@@ -13,8 +13,9 @@ LS_C_BEGIN
 #define LS_DOOR_SECRET_BYTES 16u
 /* Address, port and via of the player, the secret, and the last byte of the datagram again. */
 #define LS_DOOR_CARRY_BYTES (LS_ENDPOINT_ADDRESS_BYTES + 2u + 2u + LS_DOOR_SECRET_BYTES + 1u)
-/* The datagrams within: those of the sealed layer are no longer. */
-#define LS_DOOR_CARRIED_BYTES_MAX 1200u
+/* The datagrams within: those of the sealed layer are no longer, with what a relay has before them.
+ */
+#define LS_DOOR_CARRIED_BYTES_MAX 1209u
 
 /* The `via` of players behind a door: from here on; a relay gives smaller ones. */
 #define LS_DOOR_VIA_FIRST 0x8000u

@@ -407,9 +407,18 @@ static ls_layer_fate send_datagram(ls_socket_layer *layer, ls_outgoing_datagram 
 
 /* ---- the socket ---- */
 
+/* The relay knows a player by where it is: one that is elsewhere, as a page that goes on by another
+ * pipe, joins anew. */
 static void begin_turn(ls_socket_layer *layer, uint64_t now_ns)
 {
-    ls_relay_client_advance(from_layer(layer), now_ns);
+    ls_relay_client *client = from_layer(layer);
+    if (layer->inner->has_moved) {
+        layer->inner->has_moved = false;
+        if (client->refusal == LS_RELAY_REFUSAL_NONE && !client->is_direct) {
+            ask(client, now_ns);
+        }
+    }
+    ls_relay_client_advance(client, now_ns);
 }
 
 static void on_closed(ls_socket_layer *layer)
@@ -489,6 +498,15 @@ static const char *refusal_text(ls_relay_refusal refusal)
     return "the server was not reached in time";
 }
 
+ls_status ls_relay_client_outcome(const ls_relay_client *client, ls_text *why)
+{
+    bool is_silence =
+        client->refusal == LS_RELAY_REFUSAL_SILENCE || client->refusal == LS_RELAY_REFUSAL_SERVER;
+    return client->is_ready ? LS_OK
+                            : ls_fail(is_silence ? LS_TIMED_OUT : LS_REFUSED, why, "%s",
+                                      refusal_text(client->refusal));
+}
+
 ls_status ls_relay_client_meet(ls_relay_client *client, const ls_clock *clock, ls_text *why)
 {
     uint64_t until_ns = ls_clock_now_ns(clock) + MEET_NS;
@@ -500,11 +518,7 @@ ls_status ls_relay_client_meet(ls_relay_client *client, const ls_clock *clock, l
             (void)ls_socket_await(ls_datagram_socket_descriptor(&client->layer.base), TURN_NS);
         }
     } while (ls_relay_client_state_of(client) == LS_RELAY_CLIENT_MEETING && now_ns < until_ns);
-    bool is_silence =
-        client->refusal == LS_RELAY_REFUSAL_SILENCE || client->refusal == LS_RELAY_REFUSAL_SERVER;
-    return client->is_ready ? LS_OK
-                            : ls_fail(is_silence ? LS_TIMED_OUT : LS_REFUSED, why, "%s",
-                                      refusal_text(client->refusal));
+    return ls_relay_client_outcome(client, why);
 }
 
 const ls_endpoint *ls_relay_client_server(const ls_relay_client *client)

@@ -52,6 +52,9 @@ void ls_relay_client_turn(ls_relay_client *client, uint64_t now_ns);
  * with the reason in words. */
 ls_status ls_relay_client_meet(ls_relay_client *client, const ls_clock *clock, ls_text *why);
 
+/* OK: it is ready; else as of meet. */
+ls_status ls_relay_client_outcome(const ls_relay_client *client, ls_text *why);
+
 ls_relay_client_state ls_relay_client_state_of(const ls_relay_client *client);
 ls_relay_refusal ls_relay_client_refusal_of(const ls_relay_client *client);
 

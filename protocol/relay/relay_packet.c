@@ -89,7 +89,9 @@ static void registered_fields(ls_byte_stream *stream, ls_relay_packet *packet)
     ls_byte_stream_u64(stream, &packet->number);
     name(stream, packet->name);
     endpoint(stream, &packet->host);
-    zeros(stream, 6);
+    port(stream, &packet->page.port);
+    up_to(stream, &packet->page.is_sealed, 1);
+    zeros(stream, 3);
     ls_byte_stream_bytes(stream, packet->tag, sizeof packet->tag);
 }
 

@@ -53,6 +53,12 @@ enum {
     LS_RELAY_LIST_FULL = 2,
 };
 
+/* The door of a relay for pages, which play by it. */
+typedef struct ls_relay_page {
+    uint16_t port;     /* of HTTP; 0: there is none */
+    uint8_t is_sealed; /* 1: by TLS */
+} ls_relay_page;
+
 /* All that a packet of any kind can have; the rest is zero. */
 typedef struct ls_relay_packet {
     ls_relay_kind kind;
@@ -73,6 +79,7 @@ typedef struct ls_relay_packet {
     ls_endpoint player;    /* or of REGISTERED none */
     uint16_t outside_port; /* that the server's router leads to it; 0: none */
     ls_endpoint local;     /* the server in its own network; port 0: not told */
+    ls_relay_page page;    /* of REGISTERED */
 } ls_relay_packet;
 
 /* Whether a datagram is one of these at all, by its first byte. */

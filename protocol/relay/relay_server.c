@@ -37,6 +37,7 @@ struct ls_relay_server {
     const ls_allocator *allocator;
     ls_relay_server_state state;
     ls_relay_code code;
+    ls_relay_page page;
 
     uint8_t nonce[LS_RELAY_NONCE_BYTES]; /* of the registration that is there or is wanted */
     ls_relay_packet sent;                /* ASK or REGISTER, to be repeated; KEEP */
@@ -213,6 +214,7 @@ static void on_registered(ls_relay_server *server, const ls_relay_packet *regist
     server->sent.kind = LS_RELAY_KEEP;
     server->due_ns = now_ns + KEEP_NS;
     memcpy(server->code.name, registered->name, sizeof server->code.name);
+    server->page = registered->page;
 }
 
 static void on_kept(ls_relay_server *server, const ls_relay_packet *kept, uint64_t now_ns)
@@ -628,4 +630,9 @@ ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server)
 const ls_relay_code *ls_relay_server_code(const ls_relay_server *server)
 {
     return &server->code;
+}
+
+ls_relay_page ls_relay_server_page(const ls_relay_server *server)
+{
+    return server->page;
 }

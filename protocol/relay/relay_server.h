@@ -83,7 +83,8 @@ void ls_relay_server_withdraw(ls_relay_server *server);
 ls_relay_server_listed ls_relay_server_listed_of(const ls_relay_server *server, uint64_t now_ns);
 
 ls_relay_server_state ls_relay_server_state_of(const ls_relay_server *server);
-/* As REGISTERED; it stays when the relay is lost, until another one is given. */
+/* As REGISTERED; they stay when the relay is lost, until others are given. */
 const ls_relay_code *ls_relay_server_code(const ls_relay_server *server);
+ls_relay_page ls_relay_server_page(const ls_relay_server *server);
 
 #endif

@@ -25,6 +25,8 @@ enum {
     FILE_BYTES_MAX = 256,
 };
 
+#define DOOR_MODULE "/play/door.js"
+
 /* Scripts and the module come from here alone, and nothing is said to anybody else. */
 static const char page_policy[] =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' "
@@ -185,6 +187,23 @@ static enum MHD_Result answer_file(const ls_door_listener *listener,
         add(response, "Content-Encoding", file.encoding);
     }
     return queue(connection, is_known ? 304 : 200, response);
+}
+
+/* A module of the page that says whose door this is. */
+static enum MHD_Result answer_door(const ls_door_listener *listener,
+                                   struct MHD_Connection *connection)
+{
+    char text[64];
+    const ls_door_page *page = listener->config.page;
+    int size = snprintf(text, sizeof text, "export const relayPort = %u;\n",
+                        page->is_relay ? (unsigned)page->server.port : 0u);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer((size_t)size, text, MHD_RESPMEM_MUST_COPY);
+    if (response) {
+        add(response, "Content-Type", ls_web_file_type(DOOR_MODULE));
+        add(response, "Cache-Control", "no-cache");
+    }
+    return queue(connection, 200, response);
 }
 
 /* ---- WebSockets ---- */
@@ -352,6 +371,9 @@ static enum MHD_Result route(ls_door_listener *listener, request *of,
     }
     if (listener->config.broadcast && ls_broadcast_http_has(path)) {
         return ls_broadcast_http_answer(listener->config.broadcast, connection, path);
+    }
+    if (strcmp(path, DOOR_MODULE) == 0) {
+        return answer_door(listener, connection);
     }
     const char *file = ls_web_path_file(path);
     return file ? answer_file(listener, connection, file)

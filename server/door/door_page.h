@@ -21,6 +21,7 @@
 typedef struct ls_door_page {
     ls_endpoint server; /* of its UDP socket, as the door reaches it */
     uint8_t secret[LS_DOOR_SECRET_BYTES];
+    bool is_relay; /* the server is a relay, to which pages name the code of a game */
     bool has_rtc;
     atomic_bool is_over;                 /* the server ends: set before the door is asked to end */
     uint32_t log_level, log_format;      /* as the server's */

@@ -27,6 +27,7 @@ enum {
 };
 
 struct ls_door {
+    const char *program;
     const ls_log *log;
     bool has_codes;
     ls_door_link link;
@@ -75,7 +76,7 @@ static void on_again(void *user, uint64_t now_ns)
 
 static ls_status start_process(ls_door *door, ls_text *why)
 {
-    static const char *const arguments[] = {"lockstep-server", "--door", NULL};
+    const char *const arguments[] = {door->program, "--door", NULL};
     const ls_child_process_config process = {
         .program = LS_CHILD_THIS_PROGRAM,
         .arguments = arguments,
@@ -125,6 +126,7 @@ static ls_status fill_page(ls_door *door, const ls_door_config *config, ls_text 
     page->log_level = (uint32_t)config->log->level;
     page->log_format = config->log_format;
     page->broadcast_delay_s = config->broadcast_delay_s;
+    page->is_relay = config->is_relay;
     bool fits = copy(page->hosts, sizeof page->hosts, config->hosts) &&
                 copy(page->files, sizeof page->files, config->files) &&
                 copy(page->journals, sizeof page->journals, config->journals) &&
@@ -254,7 +256,8 @@ ls_status ls_door_open(const ls_door_config *config, ls_door **out, ls_text *why
     if (!made) {
         return LS_NO_MEMORY;
     }
-    *made = (ls_door){.log = config->log,
+    *made = (ls_door){.program = config->program,
+                      .log = config->log,
                       .has_codes = config->has_codes,
                       .datagrams = -1,
                       .listening = -1,

@@ -1,6 +1,6 @@
-/* Door process: opens a door for pages beside a server: its ports, and the process that answers
- * there, which is started again when it ends. The server goes on without one. Called by server.c
- * and the supervisor. */
+/* Door process: opens a door for pages beside a server or a relay: its ports, and the process that
+ * answers there, which is started again when it ends. The server goes on without one. Called by
+ * server.c, the supervisor and relay_program. */
 #ifndef LOCKSTEP_SERVER_DOOR_DOOR_PROCESS_H
 #define LOCKSTEP_SERVER_DOOR_DOOR_PROCESS_H
 
@@ -12,9 +12,11 @@
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_door_config {
-    const char *place; /* ADDRESS:PORT to listen on */
-    const char *files; /* the folder of the page; NULL: where it is installed */
-    const char *hosts; /* names of this machine, parted by blanks or commas; NULL: none */
+    const char *program; /* the name of this one, which is the door's too: with --door */
+    bool is_relay;       /* a relay's: its pages are told so */
+    const char *place;   /* ADDRESS:PORT to listen on */
+    const char *files;   /* the folder of the page; NULL: where it is installed */
+    const char *hosts;   /* names of this machine, parted by blanks or commas; NULL: none */
     const char *certificate, *certificate_key; /* of TLS; NULL: none */
     const char *journals;                      /* their folder, for broadcasts; NULL: none */
     uint32_t broadcast_delay_s;                /* 0: nothing is shown to everybody */

@@ -57,7 +57,7 @@ static ls_status open_page(door_program *self, ls_text *why)
 {
     self->page = ls_shared_memory_map(LS_DOOR_PAGE_DESCRIPTOR, sizeof *self->page);
     if (!self->page || self->page->server.port == 0) {
-        return ls_fail(LS_IO, why, "a door is opened by lockstep-server --web");
+        return ls_fail(LS_IO, why, "a door is opened by lockstep-server or lockstep-relay --web");
     }
     self->console->log.level = (ls_log_level)self->page->log_level;
     ls_console_set_format(self->console, (ls_log_format)self->page->log_format);

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/key_file.h"
+#include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/wire/message.h"
@@ -128,18 +129,38 @@ static void set_place(ls_admission *admission, const char *relay, const char *co
     ls_admission_publish(admission, place, port);
 }
 
+/* A relay and the code that a server has there. */
+typedef struct announcement {
+    const char *relay, *code;
+    uint16_t port;
+    ls_relay_page page;
+} announcement;
+
+/* A page is opened by the relay's own. */
+static void log_page(const announcement *of, const ls_log *log)
+{
+    char host[LS_INVITE_HOST_BYTES_MAX];
+    char place[LS_ENDPOINT_JOINED_BYTES];
+    if (of->page.port != 0) {
+        bare_host(of->relay, host, sizeof host);
+        ls_endpoint_join(host, of->page.port, place);
+        ls_log_line(log, LS_LOG_INFO, "play in a browser by the relay: http%s://%s/play#%s",
+                    of->page.is_sealed ? "s" : "", place, of->code);
+    }
+}
+
 /* The invite's file first: scripts may wait for the line. */
-static void announce(ls_admission *admission, const char *relay, const char *code, uint16_t port,
-                     const ls_log *log)
+static void announce(ls_admission *admission, const announcement *of, const ls_log *log)
 {
     ls_text why = {{0}};
-    set_place(admission, relay, code, port);
-    if (ls_admission_write_invite(admission, port, &why) != LS_OK) {
+    set_place(admission, of->relay, of->code, of->port);
+    if (ls_admission_write_invite(admission, of->port, &why) != LS_OK) {
         ls_log_line(log, LS_LOG_WARNING, "%s", why.bytes);
     }
-    ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s", relay, code,
-                relay);
-    ls_admission_log(admission, port, log);
+    ls_log_line(log, LS_LOG_INFO, "published at %s: join with lockstep-client %s@%s", of->relay,
+                of->code, of->relay);
+    log_page(of, log);
+    ls_admission_log(admission, of->port, log);
 }
 
 bool ls_publisher_announce(const ls_publisher_shared *shared, const char *relay,
@@ -156,7 +177,12 @@ bool ls_publisher_announce(const ls_publisher_shared *shared, const char *relay,
     memcpy(&code, bytes, sizeof code);
     ls_relay_code_format(&code, text);
     *announced = packed;
-    announce(admission, relay, text, (uint16_t)atomic_load(&shared->port), log);
+    unsigned page = atomic_load(&shared->page);
+    const announcement of = {.relay = relay,
+                             .code = text,
+                             .port = (uint16_t)atomic_load(&shared->port),
+                             .page = {(uint16_t)(page / 2), page % 2}};
+    announce(admission, &of, log);
     return true;
 }
 
@@ -164,6 +190,7 @@ static void publish(ls_publisher *publisher)
 {
     const ls_publisher_config *config = &publisher->config;
     const ls_relay_code *code = ls_relay_server_code(publisher->relay);
+    const ls_relay_page page = ls_relay_server_page(publisher->relay);
     uint8_t bytes[sizeof(uint64_t)] = {0};
     char text[LS_RELAY_CODE_BYTES];
     ls_relay_code_format(code, text);
@@ -171,9 +198,11 @@ static void publish(ls_publisher *publisher)
         set_place(config->admission, config->relay, text, publisher->port);
         memcpy(bytes, code, sizeof *code);
         atomic_store(&config->shared->port, publisher->port);
+        atomic_store(&config->shared->page, 2u * page.port + page.is_sealed);
         atomic_store(&config->shared->code, ls_load_u64(bytes));
     } else {
-        announce(config->admission, config->relay, text, publisher->port, config->log);
+        const announcement of = {config->relay, text, publisher->port, page};
+        announce(config->admission, &of, config->log);
     }
     publisher->listing_ns = 0; /* the link of the page has the code */
 }

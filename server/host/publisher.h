@@ -18,6 +18,7 @@ typedef struct ls_publisher_shared {
         atomic_uint players, seats, spectators;
     } workers[LS_SEALED_WORKERS_MAX];
     atomic_uint port;          /* of the relay; stored before the code */
+    atomic_uint page;          /* likewise: its door for pages, twice the port and whether by TLS */
     atomic_uint_fast64_t code; /* the characters, the first one lowest; 0: none yet */
 } ls_publisher_shared;
 

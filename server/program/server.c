@@ -461,7 +461,8 @@ static ls_status open_door(server *host, ls_text *why)
     const ls_server_options *options = host->options;
     char journals[PATH_BYTES_MAX];
     write_journals(&options->hosting, journals);
-    const ls_door_config door = {.place = options->web,
+    const ls_door_config door = {.program = "lockstep-server",
+                                 .place = options->web,
                                  .files = options->web_files,
                                  .hosts = options->web_hosts,
                                  .certificate = options->web_certificate,

@@ -421,6 +421,7 @@ static ls_status open_door(supervisor *self, ls_text *why)
         return LS_OK;
     }
     const ls_door_config door = {
+        .program = "lockstep-server",
         .place = service->web,
         .files = text_or(service->web_files, ""),
         .hosts = text_or(service->web_hosts, ""),

@@ -1,5 +1,6 @@
 /* lockstep-relay: reads the command line, introduces players to servers behind routers, reports. */
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/server/door/door_program.h"
 #include "lockstep/server/relay/relay_options.h"
 
 typedef struct arguments {
@@ -33,7 +34,8 @@ int main(int argc, char **argv)
     ls_console_init(&console, "lockstep-relay", args.output.level);
     ls_console_set_format(&console, args.config.log_format);
     ls_console_never_wait(&console);
-    ls_exit_code code = ls_relay_program_run(&args.config, &console);
+    ls_exit_code code = args.config.is_door ? ls_door_program_run(&console)
+                                            : ls_relay_program_run(&args.config, &console);
     ls_console_deinit(&console);
     return code;
 }

@@ -224,7 +224,8 @@ static host *add_host(ls_relay_service *relay, const ls_endpoint *from, const ui
 static void send_registered(ls_relay_service *relay, const ls_endpoint *to, const host *of,
                             const ls_relay_keys *keys, uint8_t result)
 {
-    ls_relay_packet registered = {.kind = LS_RELAY_REGISTERED, .value = result, .host = *to};
+    ls_relay_packet registered = {
+        .kind = LS_RELAY_REGISTERED, .value = result, .host = *to, .page = relay->config.page};
     if (of) {
         registered.number = of->id;
         memcpy(registered.name, of->name, sizeof registered.name);

@@ -22,6 +22,7 @@ typedef struct ls_relay_config {
     uint32_t match_kb;          /* that one server may have carried each way in a second; 1 .. */
     uint32_t player_kb;         /* likewise of one player */
     uint32_t games_max;         /* that are listed; 0 .. LS_RELAY_HOSTS_MAX */
+    ls_relay_page page;         /* told to servers */
     bool has_access_key;        /* servers need the key of a file */
     uint8_t access_key[LS_CIPHER_KEY_BYTES];
 } ls_relay_config;

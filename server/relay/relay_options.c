@@ -35,6 +35,27 @@ static const ls_setting_row rows[] = {
     {LS_SETTING_IS_TEXT, FIELD(http_port_file), .flag = "http-port-file", .argument = "FILE",
      .group = GROUP_NETWORK, .default_text = "",
      .help = "Write the port of --http to FILE once it is bound"},
+    {LS_SETTING_IS_TEXT, FIELD(web), .flag = "web", .argument = "ADDRESS:PORT",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Open a door for browsers there: serve the page to play in by a code, over HTTP; port "
+             "0: one that the system chooses"},
+    {LS_SETTING_IS_TEXT, FIELD(web_files), .flag = "web-files", .argument = "DIR",
+     .group = GROUP_NETWORK, .default_text = "share/lockstep/web",
+     .help = "Serve the files of DIR as the page"},
+    {LS_SETTING_IS_TEXT, FIELD(web_hosts), .flag = "web-hosts", .argument = "NAME,...",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Names by which browsers reach this machine; needed where TLS does not prove them"},
+    {LS_SETTING_IS_TEXT, FIELD(web_certificate), .flag = "web-certificate", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "none: plain HTTP",
+     .help = "Seal the door with TLS by this certificate in PEM, which is read again when it "
+             "changes"},
+    {LS_SETTING_IS_TEXT, FIELD(web_key), .flag = "web-key", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "", .help = "The certificate's key"},
+    {LS_SETTING_IS_TEXT, FIELD(web_port_file), .flag = "web-port-file", .argument = "FILE",
+     .group = GROUP_NETWORK, .default_text = "",
+     .help = "Write the port of --web to FILE once it is bound"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_door), .flag = "door", .group = GROUP_NETWORK,
+     .is_hidden = true},
     {LS_SETTING_IS_READ, .read = read_log_format, .flag = "log-format",
      .argument = "text|json|journald", .group = GROUP_NETWORK, .default_text = "text",
      .help = "Write log lines for people, as JSON objects, or with the priority that "
@@ -69,7 +90,12 @@ ls_relay_program_config ls_relay_options_default(void)
 
 ls_status ls_relay_options_check(const ls_relay_program_config *config, ls_text *why)
 {
-    return config->http_port_file && !config->http
-               ? ls_fail(LS_BAD_ARGUMENT, why, "--http-port-file needs --http")
+    bool has_door_flags = config->web_files || config->web_hosts || config->web_certificate ||
+                          config->web_key || config->web_port_file;
+    if (config->http_port_file && !config->http) {
+        return ls_fail(LS_BAD_ARGUMENT, why, "--http-port-file needs --http");
+    }
+    return has_door_flags && !config->web
+               ? ls_fail(LS_BAD_ARGUMENT, why, "--web-files and all others of --web- need --web")
                : LS_OK;
 }

@@ -8,6 +8,7 @@
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/server/directory/directory_http.h"
+#include "lockstep/server/door/door_process.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +25,8 @@ typedef struct relay_program {
     ls_datagram_socket *socket;
     ls_relay_service *relay;
     ls_directory_http *http; /* NULL: the list is served to nobody by HTTP */
+    ls_door *door;           /* NULL: there is none for pages */
+    ls_door_socket *door_socket;
     uint32_t waiting;
     uint8_t bytes[LS_UDP_WAITING_MAX][LS_UDP_DATAGRAM_BYTES_MAX];
     uint64_t unsent;
@@ -112,10 +115,53 @@ static ls_status open_socket(relay_program *program, ls_text *why)
         return status;
     }
     status = ls_udp_socket_listen(&at, ls_allocator_heap(), &program->socket);
-    return status == LS_OK ? LS_OK
-                           : ls_fail(status, why, "cannot listen on %s, UDP port %" PRIu32 ": %s",
-                                     config->bind_host, config->port,
-                                     status == LS_IO ? strerror(errno) : ls_status_text(status));
+    if (status != LS_OK) {
+        return ls_fail(status, why, "cannot listen on %s, UDP port %" PRIu32 ": %s",
+                       config->bind_host, config->port,
+                       status == LS_IO ? strerror(errno) : ls_status_text(status));
+    }
+    program->socket = ls_door_socket_around(program->door_socket, program->socket);
+    return LS_OK;
+}
+
+/* Players in pages come by the relay's own socket, each with an address of its own. */
+static ls_status open_door(relay_program *program, ls_relay_config *relay, ls_text *why)
+{
+    const ls_relay_program_config *config = program->config;
+    const ls_door_config door = {.program = "lockstep-relay",
+                                 .is_relay = true,
+                                 .place = config->web,
+                                 .files = config->web_files,
+                                 .hosts = config->web_hosts,
+                                 .certificate = config->web_certificate,
+                                 .certificate_key = config->web_key,
+                                 .bind_host = config->bind_host,
+                                 .log_format = (uint32_t)config->log_format,
+                                 .log = &program->console->log};
+    if (!config->web) {
+        return LS_OK;
+    }
+    ls_status status = ls_door_open(&door, &program->door, why);
+    if (status == LS_OK) {
+        relay->page = (ls_relay_page){.port = ls_door_endpoint(program->door).port,
+                                      .is_sealed = config->web_certificate != NULL};
+        status = ls_door_socket_create(ls_door_link_of(program->door), ls_allocator_heap(),
+                                       &program->door_socket);
+    }
+    return status;
+}
+
+static ls_status start_door(relay_program *program, ls_text *why)
+{
+    const char *port_file = program->config->web_port_file;
+    if (!program->door) {
+        return LS_OK;
+    }
+    ls_status status =
+        ls_door_start(program->door, ls_datagram_socket_port(program->socket), program->loop, why);
+    return status == LS_OK && port_file
+               ? ls_output_write_port(port_file, ls_door_endpoint(program->door).port, why)
+               : status;
 }
 
 static ls_status add_handlers(relay_program *program)
@@ -153,10 +199,12 @@ static ls_status open_all(relay_program *program, ls_text *why)
     relay.log = &program->console->log;
     LS_THEN(status, read_key(program->config, &relay, why));
     LS_THEN(status, ls_event_loop_create(ls_allocator_heap(), &program->loop));
+    LS_THEN(status, open_door(program, &relay, why));
     LS_THEN(status, open_socket(program, why));
     LS_THEN(status, ls_relay_create(&relay, &sink, ls_allocator_heap(), &program->relay));
     LS_THEN(status, add_handlers(program));
     LS_THEN(status, open_http(program, why));
+    LS_THEN(status, start_door(program, why));
     if (status == LS_OK && program->config->port_file) {
         status = ls_output_write_port(program->config->port_file,
                                       ls_datagram_socket_port(program->socket), why);
@@ -192,6 +240,9 @@ static ls_exit_code run(relay_program *program)
         ls_log_line(log, LS_LOG_INFO, "a page with the list of games: http://%.*s:%u/",
                     (int)(strrchr(http, ':') - http), http, ls_directory_http_port(program->http));
     }
+    if (program->door) {
+        ls_door_log(program->door, "", false);
+    }
     ls_event_loop_run(program->loop);
     const ls_relay_counts *counts = ls_relay_counts_of(program->relay);
     ls_log_line(log, LS_LOG_INFO,
@@ -212,8 +263,10 @@ ls_exit_code ls_relay_program_run(const ls_relay_program_config *config, ls_cons
     ls_exit_code code =
         status == LS_OK ? run(&program) : ls_exit_report(&console->log, status, &why);
     ls_directory_http_close(program.http);
+    ls_door_close(program.door);
     ls_event_loop_destroy(program.loop);
     ls_relay_destroy(program.relay);
     ls_datagram_socket_close(program.socket);
+    ls_door_socket_destroy(program.door_socket);
     return code;
 }

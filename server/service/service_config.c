@@ -93,8 +93,9 @@ static const char *const server_others[] = {"port",         "invite-only",      
                                             "bundle-limit", "token-protocol-id", "map-port"};
 
 /* Likewise those of a relay. */
-static const char *const relay_texts[] = {"bind", "key-file", "port-file", "http",
-                                          "http-port-file"};
+static const char *const relay_texts[] = {
+    "bind",      "key-file",        "port-file", "http",          "web",           "web-files",
+    "web-hosts", "web-certificate", "web-key",   "web-port-file", "http-port-file"};
 static const char *const relay_numbers[] = {
     "port", "hosts", "players", "hosts-per-address", "match-limit", "player-limit", "games"};
 

@@ -65,13 +65,14 @@ MAY_USE = {
     "server/control": RUNTIME | WIRE | {"common/base", "common/program", "server/service"},
     "server/directory": MEETING
     | {"common/base", "common/system", "common/runtime", "common/program", "server/control"},
-    "server/relay": MEETING
-    | {"common/base", "common/system", "common/runtime", "common/program", "server/directory"},
     "server/broadcast": FILES
     | {"common/system", "common/runtime", "common/program", "server/control"},
     "server/door": {"common/base", "common/system", "common/runtime", "common/program"}
     | {"protocol/door", "protocol/sealed", "server/service", "server/control"}
     | {"server/broadcast"},
+    "server/relay": MEETING
+    | {"common/base", "common/system", "common/runtime", "common/program", "protocol/door"}
+    | {"server/directory", "server/door"},
     "server/program": AROUND
     | HOST
     | {"protocol/door", "protocol/portmap", "server/rooms", "server/service", "server/control"}

@@ -275,6 +275,44 @@ def play_listed():
     return f"tick {found['tick']}, by {' '.join(found['row'].split())}"
 
 
+def play_by_code():
+    """The page of a relay: a person types the code of a game and plays, another one watches by the
+    link with it, and a wrong code is refused."""
+    need_chromium()
+    build("release", "lockstep-relay", "lockstep-server", "lockstep-client")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        folder = pathlib.Path(name)
+        relay = programs.start(
+            PROGRAMS / "lockstep-relay", "--bind", "127.0.0.1", "--port", 0, "--port-file",
+            folder / "port", "--web", "127.0.0.1:0", "--web-files", WEB / "web")
+        url = next((found[1] for line in relay.stdout
+                    if (found := re.search(r"play in a browser: (\S+)", line))), "")
+        port = (folder / "port").read_text(encoding="ascii").strip()
+        server = programs.start(
+            PROGRAMS / "lockstep-server", "--sim", "arena", "--players", 2, "--ticks", MATCH_TICKS,
+            "--port", 0, "--publish", f"127.0.0.1:{port}")
+        link = next((found[1] for line in server.stdout
+                     if (found := re.search(r"play in a browser by the relay: (\S+)", line))), "")
+        code = link.partition("#")[2]
+        words = run(["node", "tests/web/chromium.mjs", "refused", f"{url}#{'2' * 4}-{code[5:]}"])
+        if "no server of this code" not in words:
+            raise Failed(words)
+        picture = os.environ.get("LS_PICTURE_OF_CODE", folder / "picture.png")
+        pages = [programs.start("node", "tests/web/chromium.mjs", "code", url, code, picture),
+                 programs.start("node", "tests/web/chromium.mjs", "watch",
+                                link.replace("#", "?watch#"))]
+        player = programs.start(PROGRAMS / "lockstep-client", f"{code}@127.0.0.1:{port}",
+                                "--bot", 7)
+        said = [one.communicate(timeout=MATCH_SECONDS_MAX)[0] for one in (*pages, player, server)]
+    ends = set(re.findall(r"hash\W+([0-9a-f]{16})", "\n".join(said)))
+    if len(ends) != 1 or any(page.returncode for page in pages) or server.returncode:
+        raise Failed("\n".join(said))
+    found = json.loads(said[0])
+    if found["fragment"] != f"#{code.lower()}":
+        raise Failed(f"{found}: the address of the page has no code")
+    return f"tick {found['tick']}, by the {found['pipe']} of the relay's door"
+
+
 def open_records():
     """A journal is played and checked in a page, a cut one is found out, a bundle told in words."""
     need_chromium()
@@ -337,6 +375,7 @@ def play(report):
     report.stage("arena in Firefox", lambda: play_match("arena", "firefox"), needs=["modules"])
     report.stage("a hidden page", play_hidden, needs=["modules"])
     report.stage("a server that restarts", play_again, needs=["modules"])
+    report.stage("by a code at a relay", play_by_code, needs=["modules"])
     report.stage("wrong invites", refuse_invites, needs=["modules"])
     report.stage("a game of one's own", play_own_game, needs=["modules"])
     report.stage("a listed game in a page", play_listed, needs=["modules"])

@@ -660,6 +660,55 @@ Test(relay_meeting, a_player_whose_router_changes_its_port_joins_anew_with_the_s
     end();
 }
 
+/* As a page that goes on by another pipe: it knows that, and asks for a way from there at once. */
+static void move_player(void)
+{
+    memset(player_node.mappings, 0, sizeof player_node.mappings);
+    player_node.base.has_moved = true;
+}
+
+Test(relay_meeting, a_player_who_knows_that_it_moved_joins_anew_before_the_relay_says_so)
+{
+    start(PORT_RESTRICTED, SYMMETRIC);
+    await_registration();
+    ls_relay_client_config config = config_of_player();
+    config.avoids_direct = true;
+    (void)meet(&config);
+    connect_player();
+    talk(50);
+    uint64_t introduced = ls_relay_counts_of(relay)->introduced;
+    move_player();
+    talk(25);
+    uint32_t before = heard_by_player;
+    talk(50);
+    cr_assert_geq(heard_by_player - before, 45);
+    cr_assert_eq(ls_relay_counts_of(relay)->introduced, introduced + 1);
+    cr_assert_eq(disconnects, 0);
+    end();
+}
+
+Test(relay_meeting, a_player_who_moves_at_any_moment_of_the_meeting_meets_the_server)
+{
+    for (uint32_t moment_ms = 1; moment_ms < 240; moment_ms += 13) {
+        start(PORT_RESTRICTED, SYMMETRIC);
+        await_registration();
+        ls_relay_client_config config = config_of_player();
+        config.avoids_direct = true;
+        cr_assert_eq(
+            ls_relay_client_create(&config, &player_node.base, ls_allocator_heap(), &player),
+            LS_OK);
+        turn_for(moment_ms);
+        move_player();
+        turn_for(800);
+        cr_assert_eq(ls_relay_client_state_of(player), LS_RELAY_CLIENT_READY, "moved after %u ms",
+                     moment_ms);
+        connect_player();
+        talk(10);
+        cr_assert_eq(disconnects, 0);
+        end();
+    }
+}
+
 /* A player of another kind of address than the server's can be reached by the relay alone. */
 Test(relay_meeting, a_player_of_ipv6_plays_with_a_server_of_ipv4)
 {

@@ -30,6 +30,7 @@ static ls_relay_packet packet_of(ls_relay_kind kind)
     packet.player = ls_endpoint_from_ipv4(0x05060708, 0x6162);
     packet.outside_port = 0x7172;
     packet.local = ls_endpoint_from_ipv4(0x090a0b0c, 0x8182);
+    packet.page = (ls_relay_page){0x9192, 1};
     return packet;
 }
 
@@ -50,7 +51,7 @@ static const layout LAYOUTS[] = {
      {{1, 'L'}, {5, 0xa1}, {21, 8}, {29, 0xa2}, {45, 0xa3}, {77, 0xa5}, {93, 0xa6}, {109, 0}}},
     {LS_RELAY_REGISTERED,
      56,
-     {{1, 1}, {2, 0}, {4, 0x88}, {12, 'K'}, {26, 0xff}, {32, 0x52}, {34, 0}, {40, 0xa6}}},
+     {{1, 1}, {2, 0}, {4, 0x88}, {12, 'K'}, {32, 0x52}, {34, 0x92}, {36, 1}, {37, 0}}},
     {LS_RELAY_KEEP, 33, {{1, 0x88}, {9, 0x28}, {17, 0xa6}, {32, 0xa6}}},
     {LS_RELAY_KEPT, 33, {{1, 0x88}, {9, 0x28}, {17, 0xa6}, {32, 0xa6}}},
     {LS_RELAY_JOIN, 128, {{1, 'L'}, {5, 0xa1}, {21, 8}, {29, 0xa2}, {45, 'K'}, {48, 'M'}, {49, 0}}},
@@ -118,13 +119,13 @@ Test(relay_packet, bytes_that_have_to_be_something_else_are_dropped)
         size_t at;
         uint8_t byte;
     } altered[] = {
-        {LS_RELAY_ASK, 1, 'X'},      {LS_RELAY_ASK, 127, 1},         {LS_RELAY_COOKIE, 1, 2},
-        {LS_RELAY_COOKIE, 2, 1},     {LS_RELAY_REGISTER, 4, '2'},    {LS_RELAY_REGISTER, 109, 1},
-        {LS_RELAY_REGISTERED, 1, 3}, {LS_RELAY_REGISTERED, 12, 'O'}, {LS_RELAY_REGISTERED, 39, 1},
-        {LS_RELAY_JOIN, 45, '1'},    {LS_RELAY_JOIN, 46, 'k'},       {LS_RELAY_JOINED, 1, 3},
-        {LS_RELAY_PUNCH, 9, 2},      {LS_RELAY_PROVE, 33, 1},        {LS_RELAY_PROVEN, 95, 1},
-        {LS_RELAY_WAY, 9, 2},        {LS_RELAY_LISTED, 1, 3},        {LS_RELAY_LOOK, 4, '2'},
-        {LS_RELAY_LOOK, 49, 1},
+        {LS_RELAY_ASK, 1, 'X'},       {LS_RELAY_ASK, 127, 1},         {LS_RELAY_COOKIE, 1, 2},
+        {LS_RELAY_COOKIE, 2, 1},      {LS_RELAY_REGISTER, 4, '2'},    {LS_RELAY_REGISTER, 109, 1},
+        {LS_RELAY_REGISTERED, 1, 3},  {LS_RELAY_REGISTERED, 12, 'O'}, {LS_RELAY_REGISTERED, 39, 1},
+        {LS_RELAY_REGISTERED, 36, 2}, {LS_RELAY_JOIN, 45, '1'},       {LS_RELAY_JOIN, 46, 'k'},
+        {LS_RELAY_JOINED, 1, 3},      {LS_RELAY_PUNCH, 9, 2},         {LS_RELAY_PROVE, 33, 1},
+        {LS_RELAY_PROVEN, 95, 1},     {LS_RELAY_WAY, 9, 2},           {LS_RELAY_LISTED, 1, 3},
+        {LS_RELAY_LOOK, 4, '2'},      {LS_RELAY_LOOK, 49, 1},
     };
     for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
         const ls_relay_packet packet = packet_of(altered[i].kind);

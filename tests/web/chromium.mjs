@@ -5,6 +5,9 @@
 //                                                        a phone's data channel becomes silent
 //        node chromium.mjs list URL [PICTURE [phone]]    waits for a game on the page of a directory, follows its
 //                                                        link and plays: the row's words and the last report, as JSON
+//        node chromium.mjs code URL CODE [PICTURE]       types a code into the page of a relay and plays as a bot to
+//                                                        the end: the last report, as JSON
+//        node chromium.mjs watch URL                     watches by a link to the end: the last report, as JSON
 //        node chromium.mjs hidden URL                    plays as a bot, hidden for HIDDEN_TICKS of the match, to the
 //                                                        end: the last report, as JSON
 //        node chromium.mjs again URL                     plays as a bot to the end, whatever becomes of the server: the
@@ -75,6 +78,22 @@ async function match(browser, url, picture, kind) {
   }
   const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
   console.log(JSON.stringify({ ...report, clickToPlayingMs: ms }));
+}
+
+async function code(browser, url, text, picture) {
+  const page = await browser.open(`${url}?bot`, PHONE);
+  await page.until("document.activeElement?.id === 'code'");
+  await page.evaluate(`document.getElementById('code').value = ${JSON.stringify(text.toLowerCase())}`);
+  if (picture) await page.picture(picture);
+  await page.evaluate("document.getElementById('play').click()");
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify({ ...report, fragment: await page.evaluate("location.hash") }));
+}
+
+async function watch(browser, url) {
+  const page = await browser.open(url, DESK);
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify(report));
 }
 
 async function playAsBot(browser, url) {
@@ -163,7 +182,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  const commands = { steps, match, list, hidden, again, refused, record, broadcast };
+  const commands = { steps, match, code, watch, list, hidden, again, refused, record, broadcast };
   await commands[command](browser, ...words);
 } finally {
   await browser.stop();
