@@ -460,7 +460,10 @@ class Soak:
                 seeds[match[2]] = journals.get(match[1])
             elif match := re.search(r"the journal (\S+) .*; ([1-9]\d*) ticks are missing", line):
                 lacking.add(pathlib.Path(match[1]).name)
-            elif match := re.search(r"the journal (\S+) cannot be written", line):
+            elif match := re.search(r"the journal (\S+) lacks \d+ ticks of the match", line):
+                lacking.add(pathlib.Path(match[1]).name)
+            elif match := re.search(r"the journal (\S+) cannot be written", line) or re.search(
+                    r"(\S+\.journal) has no whole journal header", line):
                 unwritten.add(pathlib.Path(match[1]).name)
             elif match := re.search(r"the journal (\S+) is written again; 0 ticks", line):
                 unwritten.discard(pathlib.Path(match[1]).name)
