@@ -44,4 +44,8 @@ bool ls_udp_part_is_shared(int socket, bool *is_shared);
 int ls_udp_part_receive(int socket, ls_udp_message *messages, uint32_t count);
 int ls_udp_part_send(int socket, ls_udp_message *messages, uint32_t count);
 
+/* Says whether all that is sent from now on is small enough for every path: of such datagrams the
+ * system need not number pieces. */
+void ls_udp_part_set_small(int socket, bool is_small);
+
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum {
+    SMALL_BYTES_MAX = 512,  /* with the headers of IPv4 below the 576 that every path carries */
     BUFFER_BYTES = 4 << 20, /* the system's default of 208 KiB holds 500 small datagrams */
     LISTENING_BATCH = 32,
     CONNECTED_BATCH = 4,
@@ -57,6 +58,8 @@ typedef struct udp_socket {
     ls_udp_message *arrived_messages;
 
     uint32_t waiting;
+    bool is_large_waiting; /* one of them is */
+    bool is_small;         /* as ls_udp_part_set_small was told */
     ls_socket_address addresses[LS_UDP_WAITING_MAX];
     struct iovec pieces[LS_UDP_WAITING_MAX];
     ls_udp_message messages[LS_UDP_WAITING_MAX];
@@ -432,8 +435,20 @@ LS_TICK_CODE static void send_datagram(ls_datagram_socket *base, const ls_endpoi
         message->msg_name = &socket->addresses[at];
     }
     socket->pieces[at] = (struct iovec){(void *)(uintptr_t)bytes, size};
+    socket->is_large_waiting |= size > SMALL_BYTES_MAX;
     message->msg_iov = &socket->pieces[at];
     message->msg_iovlen = 1;
+}
+
+/* A client is connected, and its datagrams are few. */
+static void note_sizes(udp_socket *socket)
+{
+    if (socket->waiting > 0 && !socket->is_connected &&
+        socket->is_small == socket->is_large_waiting) {
+        socket->is_small = !socket->is_large_waiting;
+        ls_udp_part_set_small(socket->descriptor, socket->is_small);
+    }
+    socket->is_large_waiting = false;
 }
 
 LS_TICK_CODE static ls_udp_sent flush(ls_datagram_socket *base)
@@ -441,6 +456,7 @@ LS_TICK_CODE static ls_udp_sent flush(ls_datagram_socket *base)
     udp_socket *socket = from_base(base);
     ls_udp_sent outcome = {0};
     uint32_t next = 0;
+    note_sizes(socket);
     while (next < socket->waiting) {
         int sent =
             ls_udp_part_send(socket->descriptor, socket->messages + next, socket->waiting - next);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 /* The socket by itself: what comes in batches, and what does not leave. Datagrams on the loopback
  * have come when the call that sends them returns. */
 #include "lockstep/common/system/endpoint_text.h"
@@ -6,6 +7,10 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#ifndef _WIN32
+#include <netinet/in.h>
+#include <sys/socket.h>
+#endif
 
 #define PATIENCE_NS (60 * LS_NS_PER_SECOND)
 
@@ -70,6 +75,51 @@ Test(udp_socket, datagrams_come_in_order_with_their_sender_and_time)
 
 /* The kernel begins to stamp some time after it was asked to; what comes before that has come when
  * it is read. */
+#if defined(IP_PMTUDISC_PROBE) && !defined(LS_TEST_PORTABLE)
+static int sending_mode(void)
+{
+    int mode = -1;
+    socklen_t size = sizeof mode;
+    cr_assert_eq(getsockopt(ls_datagram_socket_descriptor(server), IPPROTO_IP, IP_MTU_DISCOVER,
+                            &mode, &size),
+                 0);
+    return mode;
+}
+
+static void answer(const ls_endpoint *to, size_t size)
+{
+    static const uint8_t bytes[LS_UDP_DATAGRAM_BYTES_MAX];
+    ls_udp_datagram got;
+    ls_datagram_socket_send(server, to, bytes, 1);
+    ls_datagram_socket_send(server, to, bytes, size);
+    cr_assert_eq(ls_datagram_socket_flush(server).lost, 0);
+    ls_datagram_socket_begin_turn(client, now_ns());
+    cr_assert_eq(ls_datagram_socket_receive(client, &got), LS_UDP_RECEIVED);
+    cr_assert_eq(ls_datagram_socket_receive(client, &got), LS_UDP_RECEIVED);
+    cr_assert_eq(got.size, size);
+}
+
+/* Each path carries a small datagram whole, and to number its pieces costs as much as a route. */
+Test(udp_socket, a_server_lets_the_system_cut_what_is_not_small_alone)
+{
+    ls_endpoint to;
+    cr_assert_eq(ls_endpoint_resolve("127.0.0.1", ls_datagram_socket_port(client), &to, NULL),
+                 LS_OK);
+    int usual = sending_mode();
+    if (usual != IP_PMTUDISC_WANT) {
+        cr_skip_test("this machine is told otherwise for all sockets");
+    }
+    answer(&to, 100);
+    cr_expect_eq(sending_mode(), IP_PMTUDISC_PROBE);
+    answer(&to, LS_UDP_DATAGRAM_BYTES_MAX);
+    cr_expect_eq(sending_mode(), IP_PMTUDISC_WANT);
+    answer(&to, 512);
+    cr_expect_eq(sending_mode(), IP_PMTUDISC_PROBE);
+    answer(&to, 513);
+    cr_expect_eq(sending_mode(), IP_PMTUDISC_WANT);
+}
+#endif
+
 Test(udp_socket, a_client_that_reads_late_learns_when_a_datagram_came)
 {
     uint8_t byte = 9;

@@ -19,6 +19,20 @@ int ls_udp_part_send(int socket, ls_udp_message *messages, uint32_t count)
     return sendmmsg(socket, (struct mmsghdr *)messages, count, MSG_NOSIGNAL);
 }
 
+/* PROBE sends nothing in pieces, and takes no number for them: to take one is 170 of the 2,700 ns
+ * that sending takes. WANT, the default, cuts what is longer than the path is known to carry; where
+ * an operator has chosen another one for the whole machine it stays. */
+void ls_udp_part_set_small(int socket, bool is_small)
+{
+    int mode = IP_PMTUDISC_DONT;
+    socklen_t size = sizeof mode;
+    if (getsockopt(socket, IPPROTO_IP, IP_MTU_DISCOVER, &mode, &size) == 0 &&
+        (mode == IP_PMTUDISC_WANT || mode == IP_PMTUDISC_PROBE)) {
+        mode = is_small ? IP_PMTUDISC_PROBE : IP_PMTUDISC_WANT;
+        (void)setsockopt(socket, IPPROTO_IP, IP_MTU_DISCOVER, &mode, sizeof mode);
+    }
+}
+
 /* Places in the program below. */
 enum {
     BARE = 9,

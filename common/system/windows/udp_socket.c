@@ -81,3 +81,9 @@ int ls_udp_part_send(int socket, ls_udp_message *messages, uint32_t count)
     }
     return sent > 0 ? (int)sent : -1;
 }
+
+void ls_udp_part_set_small(int socket, bool is_small)
+{
+    (void)socket;
+    (void)is_small;
+}
