@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    TAKE_BACK_MS = 2000,
+    TAKE_BACK_MS = 10000, /* a router that keeps the port for an hour is worse than a late end */
 };
 
 struct ls_port_keeper {
