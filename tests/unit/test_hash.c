@@ -1,9 +1,14 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/hash_wide.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/tests/support/kept.h"
+#include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+/* ---- hash ---- */
 
 #define PRIME_32 UINT64_C(2654435761)
 #define PRIME_64 UINT64_C(11400714785074694797)
@@ -147,4 +152,190 @@ Test(hash, a_pair_has_an_order)
     cr_assert_neq(ls_hash_pair(1, 2), ls_hash_pair(2, 1));
     cr_assert_neq(ls_hash_pair(0, 0), 0);
     cr_assert_neq(ls_hash_pair(0, 1), ls_hash_pair(0, 0));
+}
+
+/* ---- state_hash ---- */
+
+enum {
+    BYTES_MAX = 3 * LS_HASH_CHUNK_BYTES + 100
+};
+
+static void fill(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(i * i + i / 251);
+    }
+}
+
+static void destroy_schema(void *schema)
+{
+    ls_schema_destroy(schema);
+}
+
+static void destroy_hasher(void *hasher)
+{
+    ls_state_hasher_destroy(hasher);
+}
+
+static ls_schema *make_schema(const ls_field *fields, uint32_t count, size_t bytes)
+{
+    ls_schema *schema = NULL;
+    cr_assert_eq(ls_schema_create(fields, count, bytes, ls_allocator_heap(), &schema, NULL), LS_OK);
+    return keep_until_end(schema, destroy_schema);
+}
+
+static ls_state_hasher *make_hasher(const ls_schema *schema)
+{
+    ls_state_hasher *hasher = NULL;
+    cr_assert_eq(ls_state_hasher_create(schema, ls_allocator_heap(), &hasher), LS_OK);
+    return keep_until_end(hasher, destroy_hasher);
+}
+
+/* Of a block of single bytes: the same on either byte order. */
+static ls_state_hasher *make_byte_hasher(uint32_t bytes)
+{
+    const ls_field field = {"bytes", "", LS_FIELD_U8, bytes, 1, 0, 0};
+    return make_hasher(make_schema(&field, 1, bytes));
+}
+
+static uint64_t hash_of(const uint8_t *state, uint32_t bytes)
+{
+    return ls_state_hash(make_byte_hasher(bytes), state);
+}
+
+TestSuite(state_hash, .fini = destroy_kept);
+
+/* Golden: these state hashes are what journals and other machines hold. */
+Test(state_hash, hashes_of_known_states_never_change)
+{
+    static const struct {
+        uint32_t bytes;
+        uint64_t state_hash;
+    } golden[] = {
+        {1, UINT64_C(0x113425e2d3c1afc3)},
+        {100, UINT64_C(0x33d629db8388835d)},
+        {LS_HASH_CHUNK_BYTES - 1, UINT64_C(0x95afbda4ef3e5108)},
+        {LS_HASH_CHUNK_BYTES, UINT64_C(0xc980159ea335db5f)},
+        {LS_HASH_CHUNK_BYTES + 1, UINT64_C(0xaf85190043c733e9)},
+        {BYTES_MAX, UINT64_C(0xa12b12ebef1c7736)},
+    };
+    static uint8_t state[BYTES_MAX];
+    fill(state, sizeof state);
+    for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
+        uint64_t state_hash = hash_of(state, golden[i].bytes);
+        cr_expect_eq(state_hash, golden[i].state_hash, "%u bytes: 0x%016llx", golden[i].bytes,
+                     (unsigned long long)state_hash);
+    }
+}
+
+Test(state_hash, the_hash_is_the_hash_of_the_chunks_hashes)
+{
+    static uint8_t state[BYTES_MAX];
+    fill(state, sizeof state);
+    uint8_t hashes[4 * 8];
+    for (size_t i = 0; i < 4; i++) {
+        size_t size = i < 3 ? LS_HASH_CHUNK_BYTES : BYTES_MAX - 3 * LS_HASH_CHUNK_BYTES;
+        uint64_t hash = ls_hash_bytes(state + i * LS_HASH_CHUNK_BYTES, size, 0);
+        for (size_t byte = 0; byte < 8; byte++) {
+            hashes[8 * i + byte] = (uint8_t)(hash >> (8 * byte));
+        }
+    }
+    cr_assert_eq(hash_of(state, BYTES_MAX), ls_hash_bytes(hashes, sizeof hashes, 0));
+}
+
+Test(state_hash, a_flipped_bit_anywhere_changes_the_hash)
+{
+    static uint8_t state[BYTES_MAX];
+    fill(state, sizeof state);
+    ls_state_hasher *hasher = make_byte_hasher(BYTES_MAX);
+    uint64_t state_hash = ls_state_hash(hasher, state);
+    for (size_t byte = 0; byte < BYTES_MAX; byte++) {
+        uint8_t bit = (uint8_t)(1u << byte % 8);
+        state[byte] ^= bit;
+        cr_assert_neq(ls_state_hash(hasher, state), state_hash, "byte %zu", byte);
+        state[byte] ^= bit;
+    }
+    cr_assert_eq(ls_state_hash(hasher, state), state_hash, "hashing has a memory");
+}
+
+Test(state_hash, chunks_that_change_places_change_the_hash)
+{
+    static uint8_t state[BYTES_MAX];
+    static uint8_t moved[BYTES_MAX];
+    fill(state, sizeof state);
+    memcpy(moved, state, sizeof state);
+    memcpy(moved, state + LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES);
+    memcpy(moved + LS_HASH_CHUNK_BYTES, state, LS_HASH_CHUNK_BYTES);
+    cr_assert_neq(memcmp(moved, state, sizeof state), 0);
+    cr_assert_neq(hash_of(moved, BYTES_MAX), hash_of(state, BYTES_MAX));
+}
+
+Test(state_hash, a_hash_is_that_of_the_canonical_bytes)
+{
+    const ls_field fields[] = {
+        {"numbers", "", LS_FIELD_U32, 2, 1, 0, 0},
+        {"small", "", LS_FIELD_U16, 1, 1, 8, 0},
+    };
+    struct {
+        uint32_t numbers[2];
+        uint16_t small;
+    } state = {{0x01020304, 0x05060708}, 0x090a};
+    static const uint8_t canonical[] = {4, 3, 2, 1, 8, 7, 6, 5, 10, 9};
+    ls_state_hasher *hasher = make_hasher(make_schema(fields, 2, 10));
+    cr_assert_eq(ls_state_hash(hasher, &state), hash_of(canonical, sizeof canonical));
+}
+
+/* Golden, as above. */
+Test(state_hash, chains_of_known_hashes_never_change)
+{
+    uint64_t chain = ls_hash_chain_start(1);
+    cr_expect_eq(chain, UINT64_C(0x048ef6b6bffab6bb), "0x%016llx", (unsigned long long)chain);
+    chain = ls_hash_chain_next(chain, 2);
+    cr_expect_eq(chain, UINT64_C(0x6dcf5d96b5b21233), "0x%016llx", (unsigned long long)chain);
+    chain = ls_hash_chain_next(chain, 3);
+    cr_expect_eq(chain, UINT64_C(0xeaf8a37b9a7f1a66), "0x%016llx", (unsigned long long)chain);
+}
+
+static uint64_t chain_of(const uint64_t *state_hashes, size_t count)
+{
+    uint64_t chain = ls_hash_chain_start(state_hashes[0]);
+    for (size_t i = 1; i < count; i++) {
+        chain = ls_hash_chain_next(chain, state_hashes[i]);
+    }
+    return chain;
+}
+
+Test(state_hash, a_chain_remembers_every_hash_and_their_order)
+{
+    uint64_t state_hashes[] = {10, 20, 30, 40, 50};
+    const size_t count = sizeof state_hashes / sizeof state_hashes[0];
+    uint64_t chain = chain_of(state_hashes, count);
+    cr_assert_neq(chain_of(state_hashes, count - 1), chain);
+    for (size_t i = 0; i < count; i++) {
+        state_hashes[i] ^= 1;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "root %zu is forgotten", i);
+        state_hashes[i] ^= 1;
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        const uint64_t kept = state_hashes[i];
+        state_hashes[i] = state_hashes[i + 1];
+        state_hashes[i + 1] = kept;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "roots %zu and %zu can be swapped", i,
+                      i + 1);
+        state_hashes[i + 1] = state_hashes[i];
+        state_hashes[i] = kept;
+    }
+    cr_assert_eq(chain_of(state_hashes, count), chain);
+}
+
+Test(state_hash, every_failed_allocation_is_survived)
+{
+    const ls_field field = {"bytes", "", LS_FIELD_U8, BYTES_MAX, 1, 0, 0};
+    const ls_schema *schema = make_schema(&field, 1, BYTES_MAX);
+    for (refused_memory refused = {0}; refused_memory_next(&refused);) {
+        ls_state_hasher *hasher = NULL;
+        refused.status = ls_state_hasher_create(schema, &refused.counting.allocator, &hasher);
+        cr_assert_eq(hasher != NULL, refused.status == LS_OK);
+        ls_state_hasher_destroy(hasher);
+    }
 }

@@ -1,22 +1,231 @@
-#include "lockstep/protocol/wire/tick_packet.h"
-
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/protocol/wire/coded_tick.h"
 #include "lockstep/protocol/wire/message.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
+/* ---- coded_tick ---- */
+
 enum {
-    TICKS = 40,
-    SLOTS = 5,
-    BYTES_MAX = 24,
+    SLOTS = 6,
+    BYTES_MAX = 12,
+    TICKS = 200,
+    PACKET_BYTES = 512,
+};
+
+/* One tick's inputs, in memory of their own. */
+typedef struct scene {
+    uint8_t bytes[SLOTS][BYTES_MAX];
+    ls_slot_input inputs[SLOTS];
+} scene;
+
+/* As inputs are: mostly as before, some changed, some of another size. */
+static void make_scene(ls_rng *rng, const scene *before, scene *made)
+{
+    memcpy(made->bytes, before->bytes, sizeof made->bytes);
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        uint32_t size = before->inputs[slot].size;
+        uint32_t kind = ls_rng_below(rng, 8);
+        if (kind == 0) {
+            size = ls_rng_below(rng, BYTES_MAX + 1);
+        }
+        if (kind <= 1) {
+            made->bytes[slot][ls_rng_below(rng, BYTES_MAX)] ^= 0x10u;
+        }
+        uint32_t events = ls_rng_below(rng, 30) == 0 ? LS_EVENT_LEFT : 0;
+        made->inputs[slot] = (ls_slot_input){made->bytes[slot], size, events};
+    }
+}
+
+static void empty_scene(scene *made)
+{
+    memset(made, 0, sizeof *made);
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        made->inputs[slot].bytes = made->bytes[slot];
+    }
+}
+
+/* One slot with one input of `size` equal bytes, against nothing. */
+static void code_one_input(ls_coded_tick *coded, uint32_t size, uint8_t value)
+{
+    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    memset(bytes, value, sizeof bytes);
+    const ls_slot_input nothing = {bytes, 0, 0};
+    const ls_slot_input input = {bytes, size, 0};
+    ls_coded_tick_make(coded, 1, &nothing, &input);
+}
+
+static void write_offset(ls_bit_stream *stream, unsigned bits)
+{
+    for (unsigned i = 0; i < bits; i++) {
+        ls_bits_write_bit(stream, i % 3 == 0);
+    }
+}
+
+Test(coded_tick, is_written_as_the_tick_itself_at_any_offset)
+{
+    ls_rng rng = ls_rng_make(5, 1);
+    scene scenes[2];
+    empty_scene(&scenes[0]);
+    uint32_t longest = 0;
+    for (uint32_t tick = 0; tick < TICKS; tick++) {
+        const scene *before = &scenes[tick % 2];
+        scene *now = &scenes[(tick + 1) % 2];
+        make_scene(&rng, before, now);
+        uint8_t expected[PACKET_BYTES] = {0};
+        uint8_t written[PACKET_BYTES];
+        memset(written, 0xff, sizeof written);
+        ls_bit_stream direct = ls_bit_writer(expected, sizeof expected);
+        ls_bit_stream copied = ls_bit_writer(written, sizeof written);
+        write_offset(&direct, tick % 17);
+        write_offset(&copied, tick % 17);
+        cr_assert(ls_ticks_write_tick(&direct, SLOTS, before->inputs, now->inputs));
+        ls_coded_tick coded;
+        ls_coded_tick_make(&coded, SLOTS, before->inputs, now->inputs);
+        cr_assert_gt(coded.bits, 0);
+        cr_assert(ls_coded_tick_write(&coded, &copied));
+        cr_assert_eq(copied.position_bits, direct.position_bits);
+        cr_assert_arr_eq(written, expected, ls_bits_size_bytes(&direct), "tick %u", tick);
+        longest = coded.bits > longest ? coded.bits : longest;
+    }
+    cr_assert_gt(longest, 3 * 64, "some ticks took several words");
+}
+
+Test(coded_tick, too_large_a_tick_is_not_kept)
+{
+    ls_coded_tick coded;
+    code_one_input(&coded, LS_CODED_TICK_BYTES - 3, 7);
+    cr_assert_gt(coded.bits, (LS_CODED_TICK_BYTES - 3) * 8);
+    code_one_input(&coded, LS_CODED_TICK_BYTES, 7);
+    cr_assert_eq(coded.bits, 0);
+}
+
+Test(coded_tick, does_not_fit_without_room_for_the_end_mark)
+{
+    ls_coded_tick coded;
+    code_one_input(&coded, 8, 7);
+    uint8_t bytes[PACKET_BYTES];
+    size_t tick_bytes = coded.bits / 8 + 1;
+    unsigned spare = (unsigned)(tick_bytes * 8 - coded.bits);
+    ls_bit_stream stream = ls_bit_writer(bytes, tick_bytes);
+    write_offset(&stream, spare);
+    cr_assert_not(ls_coded_tick_write(&coded, &stream));
+    cr_assert_eq(stream.position_bits, spare);
+    cr_assert_not(stream.is_failed);
+    stream = ls_bit_writer(bytes, tick_bytes);
+    write_offset(&stream, spare - 1);
+    cr_assert(ls_coded_tick_write(&coded, &stream));
+    ls_tick_packet_write_end(&stream);
+    cr_assert_eq(stream.position_bits, tick_bytes * 8);
+}
+
+/* A packet of an offset, one tick and an end mark; returns a reader behind the offset. */
+static ls_bit_stream packet_of(const ls_coded_tick *coded, uint8_t bytes[PACKET_BYTES])
+{
+    ls_bit_stream writer = ls_bit_writer(bytes, PACKET_BYTES);
+    write_offset(&writer, 5);
+    cr_assert(ls_coded_tick_write(coded, &writer));
+    ls_tick_packet_write_end(&writer);
+    ls_bit_stream reader = ls_bit_reader(bytes, ls_bits_size_bytes(&writer));
+    uint32_t offset = 0;
+    ls_bits_u32(&reader, &offset, 5);
+    return reader;
+}
+
+Test(coded_tick, taken_from_a_packet_is_known_in_the_next)
+{
+    for (uint32_t size = 0; size < 60; size += 7) {
+        ls_coded_tick coded;
+        ls_coded_tick taken;
+        uint8_t bytes[PACKET_BYTES];
+        code_one_input(&coded, size, 9);
+        ls_bit_stream start = packet_of(&coded, bytes);
+        ls_bit_stream end = start;
+        end.position_bits += coded.bits;
+        memset(&taken, 0xff, sizeof taken);
+        ls_coded_tick_capture(&taken, &end, start.position_bits);
+        cr_assert_eq(taken.bits, coded.bits);
+        cr_assert(ls_coded_tick_skip(&taken, &start));
+        cr_assert_eq(start.position_bits, end.position_bits);
+        cr_assert_not(ls_bits_read_bit(&start), "the end mark comes next");
+        cr_assert_not(start.is_failed);
+    }
+}
+
+Test(coded_tick, other_bits_are_not_passed_over)
+{
+    ls_coded_tick coded;
+    uint8_t bytes[PACKET_BYTES];
+    code_one_input(&coded, 20, 9);
+    for (uint32_t bit = 0; bit < coded.bits; bit++) {
+        ls_bit_stream reader = packet_of(&coded, bytes);
+        size_t at = reader.position_bits + bit;
+        bytes[at / 8] ^= (uint8_t)(1u << (at % 8));
+        cr_assert_not(ls_coded_tick_skip(&coded, &reader), "bit %u", bit);
+        cr_assert_eq(reader.position_bits, 5);
+        cr_assert_not(reader.is_failed);
+    }
+}
+
+Test(coded_tick, a_packet_that_ends_within_it_is_left_as_it_is)
+{
+    ls_coded_tick coded;
+    uint8_t bytes[PACKET_BYTES];
+    code_one_input(&coded, 20, 9);
+    ls_bit_stream whole = packet_of(&coded, bytes);
+    for (size_t size = 1; size * 8 < 5 + coded.bits; size++) {
+        ls_bit_stream reader = whole;
+        reader.capacity_bits = size * 8;
+        cr_assert_not(ls_coded_tick_skip(&coded, &reader), "%zu bytes", size);
+        cr_assert_eq(reader.position_bits, 5);
+        cr_assert_not(reader.is_failed);
+    }
+}
+
+Test(coded_tick, one_that_is_not_kept_is_known_nowhere)
+{
+    ls_coded_tick coded;
+    uint8_t bytes[PACKET_BYTES];
+    code_one_input(&coded, 20, 9);
+    ls_bit_stream start = packet_of(&coded, bytes);
+    ls_bit_stream end = start;
+    end.position_bits += LS_CODED_TICK_BYTES * 8 + 1;
+    ls_coded_tick taken;
+    ls_coded_tick_capture(&taken, &end, start.position_bits);
+    cr_assert_eq(taken.bits, 0);
+    cr_assert_not(ls_coded_tick_skip(&taken, &start));
+    cr_assert_eq(start.position_bits, 5);
+}
+
+Test(coded_tick, as_many_bits_as_are_kept_can_be_taken)
+{
+    uint8_t bytes[LS_CODED_TICK_BYTES + 1];
+    memset(bytes, 0xa5, sizeof bytes);
+    ls_bit_stream start = ls_bit_reader(bytes, sizeof bytes);
+    ls_bit_stream end = start;
+    end.position_bits = LS_CODED_TICK_BYTES * 8;
+    ls_coded_tick taken;
+    ls_coded_tick_capture(&taken, &end, start.position_bits);
+    cr_assert_eq(taken.bits, LS_CODED_TICK_BYTES * 8);
+    cr_assert(ls_coded_tick_skip(&taken, &start));
+    cr_assert_eq(start.position_bits, LS_CODED_TICK_BYTES * 8);
+}
+
+/* ---- tick_packet ---- */
+
+enum {
+    TICK_PACKET_TICKS = 40,
+    TICK_PACKET_SLOTS = 5,
+    TICK_PACKET_BYTES_MAX = 24,
 };
 
 /* A series of ticks, random but as inputs are: mostly repeated, sometimes of another size. */
 typedef struct history {
-    uint8_t bytes[TICKS][SLOTS][BYTES_MAX];
-    ls_slot_input inputs[TICKS][SLOTS];
+    uint8_t bytes[TICK_PACKET_TICKS][TICK_PACKET_SLOTS][TICK_PACKET_BYTES_MAX];
+    ls_slot_input inputs[TICK_PACKET_TICKS][TICK_PACKET_SLOTS];
 } history;
 
 static void fill_input(ls_rng *rng, history *made, uint32_t tick, uint32_t slot)
@@ -27,10 +236,10 @@ static void fill_input(ls_rng *rng, history *made, uint32_t tick, uint32_t slot)
     uint32_t changes = 0;
     switch (ls_rng_below(rng, 4)) {
     case 0:
-        size = ls_rng_below(rng, BYTES_MAX + 1);
+        size = ls_rng_below(rng, TICK_PACKET_BYTES_MAX + 1);
         break;
     case 1:
-        changes = 1 + ls_rng_below(rng, BYTES_MAX);
+        changes = 1 + ls_rng_below(rng, TICK_PACKET_BYTES_MAX);
         break;
     default:
         break;
@@ -50,8 +259,8 @@ static void fill_history(uint64_t seed, history *made)
 {
     ls_rng rng = ls_rng_make(seed, 3);
     memset(made, 0, sizeof *made);
-    for (uint32_t tick = 0; tick < TICKS; tick++) {
-        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+    for (uint32_t tick = 0; tick < TICK_PACKET_TICKS; tick++) {
+        for (uint32_t slot = 0; slot < TICK_PACKET_SLOTS; slot++) {
             fill_input(&rng, made, tick, slot);
         }
     }
@@ -72,11 +281,11 @@ static void expect_inputs(const ls_tick_cursor *cursor, const ls_slot_input *exp
 /* Writes ticks from `first` on until the packet is full; returns the tick behind the last. */
 static uint32_t write_ticks(const history *made, uint32_t first, ls_bit_stream *stream)
 {
-    static const ls_slot_input nothing[SLOTS];
+    static const ls_slot_input nothing[TICK_PACKET_SLOTS];
     uint32_t tick = first;
-    while (tick < TICKS &&
-           ls_ticks_write_tick(stream, SLOTS, tick > 0 ? made->inputs[tick - 1] : nothing,
-                               made->inputs[tick])) {
+    while (tick < TICK_PACKET_TICKS &&
+           ls_ticks_write_tick(stream, TICK_PACKET_SLOTS,
+                               tick > 0 ? made->inputs[tick - 1] : nothing, made->inputs[tick])) {
         tick++;
     }
     ls_tick_packet_write_end(stream);
@@ -97,10 +306,11 @@ Test(tick_packet, closed_ticks_read_back_as_they_were_written)
         uint32_t end = write_ticks(&made, first, &stream);
         cr_assert_gt(end, first);
         stream = ls_bit_reader(bytes, ls_bits_size_bytes(&stream));
-        ls_tick_cursor_start(&cursor, SLOTS, BYTES_MAX, first > 0 ? made.inputs[first - 1] : NULL);
+        ls_tick_cursor_start(&cursor, TICK_PACKET_SLOTS, TICK_PACKET_BYTES_MAX,
+                             first > 0 ? made.inputs[first - 1] : NULL);
         for (uint32_t tick = first; tick < end; tick++) {
             cr_assert(ls_ticks_read_tick(&stream, &cursor));
-            expect_inputs(&cursor, made.inputs[tick], SLOTS, true);
+            expect_inputs(&cursor, made.inputs[tick], TICK_PACKET_SLOTS, true);
         }
         cr_assert_not(ls_ticks_read_tick(&stream, &cursor));
         cr_assert(ls_bits_is_complete(&stream));
@@ -116,14 +326,14 @@ Test(tick_packet, inputs_read_back_as_they_were_written)
         uint8_t bytes[LS_PACKET_BYTES_MAX];
         ls_slot_input nothing = {NULL, 0, 0};
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-        for (uint32_t tick = 0; tick < TICKS; tick++) {
+        for (uint32_t tick = 0; tick < TICK_PACKET_TICKS; tick++) {
             cr_assert(ls_inputs_write_tick(&stream, tick > 0 ? &made.inputs[tick - 1][0] : &nothing,
                                            &made.inputs[tick][0]));
         }
         ls_tick_packet_write_end(&stream);
         stream = ls_bit_reader(bytes, ls_bits_size_bytes(&stream));
-        ls_tick_cursor_start(&cursor, 1, BYTES_MAX, NULL);
-        for (uint32_t tick = 0; tick < TICKS; tick++) {
+        ls_tick_cursor_start(&cursor, 1, TICK_PACKET_BYTES_MAX, NULL);
+        for (uint32_t tick = 0; tick < TICK_PACKET_TICKS; tick++) {
             cr_assert(ls_inputs_read_tick(&stream, &cursor));
             expect_inputs(&cursor, made.inputs[tick], 1, false);
         }
@@ -211,13 +421,13 @@ Test(tick_packet, the_shortest_change_is_chosen)
     ls_rng rng = ls_rng_make(5, 9);
     uint32_t raw_of_same_size = 0;
     for (int round = 0; round < 20000; round++) {
-        uint8_t before_bytes[BYTES_MAX];
-        uint8_t input_bytes[BYTES_MAX];
-        uint32_t size = ls_rng_below(&rng, BYTES_MAX + 1);
+        uint8_t before_bytes[TICK_PACKET_BYTES_MAX];
+        uint8_t input_bytes[TICK_PACKET_BYTES_MAX];
+        uint32_t size = ls_rng_below(&rng, TICK_PACKET_BYTES_MAX + 1);
         ls_slot_input input = {input_bytes, size, 0};
         ls_slot_input before = {before_bytes, ls_rng_below(&rng, 3) ? size : size / 2, 0};
         uint32_t alike = ls_rng_below(&rng, 9);
-        for (uint32_t i = 0; i < BYTES_MAX; i++) {
+        for (uint32_t i = 0; i < TICK_PACKET_BYTES_MAX; i++) {
             before_bytes[i] = (uint8_t)ls_rng_next(&rng);
             bool is_alike = ls_rng_below(&rng, 8) < alike;
             input_bytes[i] = is_alike ? before_bytes[i] : (uint8_t)ls_rng_next(&rng);
@@ -282,7 +492,7 @@ static bool is_whole_inputs_packet(const uint8_t *bytes, size_t size, ls_tick_cu
     ls_inputs_header header;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, 5);
-    ls_tick_cursor_start(cursor, 1, BYTES_MAX, NULL);
+    ls_tick_cursor_start(cursor, 1, TICK_PACKET_BYTES_MAX, NULL);
     while (ls_inputs_read_tick(&stream, cursor)) {
     }
     return ls_bits_is_complete(&stream);
@@ -293,7 +503,7 @@ static bool is_whole_ticks_packet(const uint8_t *bytes, size_t size, ls_tick_cur
     ls_ticks_header header;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header_bits(&stream, &header, 0);
-    ls_tick_cursor_start(cursor, SLOTS, BYTES_MAX, NULL);
+    ls_tick_cursor_start(cursor, TICK_PACKET_SLOTS, TICK_PACKET_BYTES_MAX, NULL);
     while (ls_ticks_read_tick(&stream, cursor)) {
     }
     return ls_bits_is_complete(&stream);
@@ -320,7 +530,7 @@ Test(tick_packet, every_truncation_is_malformed)
         ls_slot_input before = {NULL, 0, 0};
         stream = ls_bit_writer(bytes, sizeof bytes);
         ls_inputs_header_bits(&stream, &inputs, 0);
-        for (uint32_t tick = 0; tick < TICKS; tick++) {
+        for (uint32_t tick = 0; tick < TICK_PACKET_TICKS; tick++) {
             cr_assert(ls_inputs_write_tick(&stream, &before, &made.inputs[tick][1]));
             before = made.inputs[tick][1];
         }
@@ -340,9 +550,9 @@ Test(tick_packet, an_input_above_the_simulations_size_is_malformed)
         wire_bits wire = WIRE(U(1, 1), U(15, 4), UVAR(size));
         wire.count += (size_t)size * 8;
         ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
-        ls_tick_cursor_start(&cursor, 1, BYTES_MAX, NULL);
-        cr_assert_eq(ls_inputs_read_tick(&stream, &cursor), size <= BYTES_MAX);
-        cr_assert_eq(stream.is_failed, size > BYTES_MAX);
+        ls_tick_cursor_start(&cursor, 1, TICK_PACKET_BYTES_MAX, NULL);
+        cr_assert_eq(ls_inputs_read_tick(&stream, &cursor), size <= TICK_PACKET_BYTES_MAX);
+        cr_assert_eq(stream.is_failed, size > TICK_PACKET_BYTES_MAX);
     }
 }
 
