@@ -174,8 +174,8 @@ Test(explain, the_page_begins_with_the_verdict_and_a_picture_and_folds_the_table
 {
     static const char *const expected[] = {
         "<h1>Desync of slot 1 (Ada) at state 151",
-        "class=\"verdict\">Ada differs from the server from state 151 on, which tick 150 made. "
-        "They",
+        ("class=\"verdict\">Ada differs from the server from state 151 on, which tick 150 made. "
+         "They"),
         "<b>Next: run lockstep-synctest GAME.so --only still,workers,draw",
         "id=\"server-150\"",
         "id=\"server-151\"",
