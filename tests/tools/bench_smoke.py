@@ -85,7 +85,8 @@ def check_share(program):
     """Keeping states is told as a ratio and as a share of a tick, of either side of each match."""
     result = run(program, "--smoke", "--json", "-", "causes")
     figures = {figure["name"]: figure for figure in json.loads(result.stdout)["figures"]}
-    sides = [name.removesuffix(", against without") for name in figures if "against" in name]
+    sides = [name.removesuffix(", against without") for name in figures
+             if name.endswith(", against without")]
     expect({"arena: match", "arena: session", "1 MiB: match"} < set(sides), f"{sides}", result)
     for side in sides:
         share = figures.get(f"{side}, of a tick of 16.7 ms", {})
