@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/foreign_locale.h"
 #include "lockstep/tools/synctest/noise.h"
+#include "lockstep/tools/synctest/perturbation.h"
+#include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/shims.h"
 #include "lockstep/tools/synctest/shims_files.h"
 
@@ -54,7 +56,7 @@ static bool is_noise(const uint8_t *bytes, size_t byte_count)
 
 Test(synctest_shims, memory_from_malloc_holds_other_bytes_each_time)
 {
-    synctest_shims_set(&(synctest_shims){.heap_noise = 1});
+    synctest_process_changes_fill_heap(SYNCTEST_CHANGES_HEAP, 0);
     uint8_t *volatile first = malloc(BLOCK_BYTES);
     uint8_t *volatile second = malloc(BLOCK_BYTES);
     uint8_t *volatile zeroed = calloc(1, BLOCK_BYTES);
@@ -64,7 +66,6 @@ Test(synctest_shims, memory_from_malloc_holds_other_bytes_each_time)
     cr_expect(is_noise(aligned, BLOCK_BYTES));
     cr_expect_neq(memcmp(first, second, BLOCK_BYTES), 0);
     cr_expect(zeroed[0] == 0 && zeroed[BLOCK_BYTES - 1] == 0);
-    synctest_shims_set(&(synctest_shims){.heap_noise = 0});
     free(first);
     free(second);
     free(zeroed);
@@ -73,14 +74,13 @@ Test(synctest_shims, memory_from_malloc_holds_other_bytes_each_time)
 
 Test(synctest_shims, a_block_that_grows_keeps_its_bytes)
 {
-    synctest_shims_set(&(synctest_shims){.heap_noise = 1});
+    synctest_process_changes_fill_heap(SYNCTEST_CHANGES_HEAP, 0);
     uint8_t *block = malloc(BLOCK_BYTES);
     memset(block, 7, BLOCK_BYTES);
     uint8_t *grown = realloc(block, 8 * (size_t)BLOCK_BYTES);
     cr_assert_not_null(grown);
     cr_expect(grown[0] == 7 && grown[BLOCK_BYTES - 1] == 7);
     cr_expect(is_noise(grown + BLOCK_BYTES + 64, BLOCK_BYTES));
-    synctest_shims_set(&(synctest_shims){.heap_noise = 0});
     free(grown);
 }
 

@@ -5,6 +5,7 @@
 #include "lockstep/common/system/library.h"
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/noise.h"
+#include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/surroundings.h"
 
 #include <stdbool.h>
@@ -241,6 +242,7 @@ bool synctest_player_load(synctest_player *player)
     if (status != LS_OK) {
         return synctest_player_fail(player, status, why.bytes);
     }
+    synctest_process_changes_fill_heap(player->changes, variant);
     if (is_moved(player, SYNCTEST_CHANGES_CPU)) {
         clear_cpu_model(player->loaded.simulation, variant > 0);
     }

@@ -2,7 +2,9 @@
 #include "lockstep/tools/synctest/process_changes.h"
 
 #include "lockstep/common/system/file.h"
+#include "lockstep/common/system/foreign_calls.h"
 #include "lockstep/tools/synctest/foreign_locale.h"
+#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/shims.h"
 #include "lockstep/tools/synctest/shims_files.h"
 
@@ -219,7 +221,6 @@ static void set_shims(uint32_t changes, uint32_t variant)
             is_other_library && synctest_library_part_is_changed(variant, SYNCTEST_LIBRARY_COPIES),
         .are_comparisons_scaled = is_other_library && synctest_library_part_is_changed(
                                                           variant, SYNCTEST_LIBRARY_COMPARISONS),
-        .heap_noise = changes & SYNCTEST_CHANGES_HEAP ? variant + 1 : 0,
         .cores = changes & SYNCTEST_CHANGES_CORES ? (variant == 0 ? 1 : PRETENDED_CORES) : 0,
     });
 }
@@ -247,6 +248,22 @@ static void change_locale(void)
             return;
         }
     }
+}
+
+static uint32_t heap_noise; /* 0: zeroes */
+
+/* Other bytes in every block. */
+static void fill_block(uint8_t *bytes, size_t size)
+{
+    static uint32_t count;
+    uint32_t number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    synctest_noise_fill(bytes, size, synctest_noise(heap_noise > 0, heap_noise, number, 0));
+}
+
+void synctest_process_changes_fill_heap(uint32_t changes, uint32_t variant)
+{
+    heap_noise = changes & SYNCTEST_CHANGES_HEAP ? variant + 1 : 0;
+    ls_foreign_calls_fill_heap(fill_block);
 }
 
 void synctest_process_changes_enter(uint32_t changes, uint32_t variant)

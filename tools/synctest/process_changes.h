@@ -14,6 +14,10 @@ void synctest_process_changes_prepare(const synctest_launch *launch,
 /* In the process, before the simulation is loaded. */
 void synctest_process_changes_enter(uint32_t changes, uint32_t variant);
 
+/* Right behind that: the simulation's memory from the heap holds noise where it was not set, or
+ * zeroes. */
+void synctest_process_changes_fill_heap(uint32_t changes, uint32_t variant);
+
 /* Whether this system lets a process have the same addresses every time. */
 bool synctest_process_changes_can_fix_addresses(void);
 

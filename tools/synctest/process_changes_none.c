@@ -13,6 +13,12 @@ void synctest_process_changes_enter(uint32_t changes, uint32_t variant)
     (void)variant;
 }
 
+void synctest_process_changes_fill_heap(uint32_t changes, uint32_t variant)
+{
+    (void)changes;
+    (void)variant;
+}
+
 bool synctest_process_changes_can_fix_addresses(void)
 {
     return false;

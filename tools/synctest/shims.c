@@ -3,11 +3,8 @@
 
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
-#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/shims_memory.h"
 
-#include <errno.h>
-#include <malloc.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,57 +195,3 @@ SHIM int sched_getaffinity(pid_t process, size_t byte_count, cpu_set_t *out)
     }
     return 0;
 }
-
-/* ---- the heap ---- */
-
-#if !SYNCTEST_IS_SANITIZED
-
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_realloc(void *block, size_t bytes);
-extern void *__libc_memalign(size_t alignment, size_t bytes);
-
-/* Other bytes in every block. */
-static void *fill(void *block, size_t from)
-{
-    static uint32_t count;
-    if (now.heap_noise && block) {
-        uint32_t number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-        size_t bytes = malloc_usable_size(block);
-        uint64_t seed = synctest_noise(true, (uint32_t)now.heap_noise, number, 0);
-        synctest_noise_fill((uint8_t *)block + from, bytes > from ? bytes - from : 0, seed);
-    }
-    return block;
-}
-
-SHIM void *malloc(size_t bytes)
-{
-    return fill(__libc_malloc(bytes), 0);
-}
-
-SHIM void *realloc(void *block, size_t bytes)
-{
-    size_t kept = now.heap_noise && block ? malloc_usable_size(block) : 0;
-    return fill(__libc_realloc(block, bytes), kept);
-}
-
-SHIM void *memalign(size_t alignment, size_t bytes)
-{
-    return fill(__libc_memalign(alignment, bytes), 0);
-}
-
-SHIM void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    return memalign(alignment, bytes);
-}
-
-SHIM int posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
-        return EINVAL;
-    }
-    void *block = memalign(alignment, bytes);
-    *out = block ? block : *out;
-    return block ? 0 : ENOMEM;
-}
-
-#endif

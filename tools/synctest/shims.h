@@ -1,5 +1,5 @@
 /* Shims: functions of the C library that this program defines itself, so that a plug-in gets them
- * instead of the library's: the clock, the environment, the number of cores, malloc, memcpy,
+ * instead of the library's: the clock, the environment, the number of cores, memcpy,
  * memcmp, qsort and their kin. They behave as usual until they are told otherwise. Must never be
  * relied on by the program's own logic. Told by the perturbed process; called by plug-ins. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SHIMS_H
@@ -16,7 +16,6 @@ typedef struct synctest_shims {
     bool are_ties_shuffled;     /* qsort leaves elements that compare equal in any order */
     bool are_copies_backward;   /* memcpy begins at the end */
     bool are_comparisons_scaled; /* memcmp and its kin return other numbers of the same sign */
-    uint64_t heap_noise;         /* memory from malloc holds random bytes; 0: it does not */
     uint32_t cores;              /* processor cores that the machine says it has; 0: as it is */
 } synctest_shims;
 
