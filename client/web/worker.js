@@ -8,7 +8,9 @@ const REPORT_MS = 200;
 const PIPE_AGAIN_MS = 500;
 const SILENT_REPORTS_MAX = 6; // a server says something each half second
 const PIPE_BYTES_MAX = 65536; // that wait to leave: what is behind them is stale
+const RELAY_WAIT_MS = 10000; // for a pipe, until a relay is said to be silent
 const STATE_OVER = 7;
+const AT_RELAY = 8; // LS_WEB_AT_RELAY
 
 let seat = new Uint8Array(0);
 let socket;
@@ -144,7 +146,8 @@ obey({
       return;
     }
     openPipe();
-    turn();
+    if (message.flags & AT_RELAY) setTurn(RELAY_WAIT_MS); // a relay is asked once the pipe is open
+    else turn();
     show(message.canvas, message, () => calls.ls_web_frame(), () => !isOver);
     report();
   },
