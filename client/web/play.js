@@ -31,6 +31,7 @@ function lacking() {
 
 function say(words, offersPlay) {
   of("words").textContent = words;
+  of("card").classList.remove("wide");
   of("join").hidden = !offersPlay;
   of("card").hidden = false;
 }
@@ -136,8 +137,17 @@ function openRecord(record) {
   worker.postMessage({ type: "open", canvas, ...record, ...size() }, [canvas]);
 }
 
-function openFile(file) {
-  if (file) openRecord({ file });
+async function openFile(file) {
+  if (!file) return;
+  const { isReport, readReport } = await import("/play/record_report.js");
+  if (!await isReport(file)) {
+    openRecord({ file });
+    return;
+  }
+  const shown = await readReport(file, document).catch(({ message }) => message);
+  say("", true);
+  of("words").append(shown);
+  of("card").classList.toggle("wide", typeof shown !== "string");
 }
 
 const answers = {

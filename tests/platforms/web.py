@@ -332,6 +332,15 @@ def open_records():
         whole, torn, told = (
             json.loads(run(["node", "tests/web/chromium.mjs", "record", link, file]))
             for file in (journal, cut, bundle))
+        report = folder / "report.json"
+        explained = subprocess.run(
+            [PROGRAMS / "lockstep-desync", "explain", bundle, "--quiet", f"--json={report}"],
+            capture_output=True, text=True, check=False)
+        if not report.exists():
+            raise Failed(explained.stdout + explained.stderr)
+        picture = os.environ.get("LS_PICTURE_OF_REPORT", folder / "report.png")
+        listed = json.loads(
+            run(["node", "tests/web/chromium.mjs", "record", link, report, picture]))
     if not final or (whole["status"], whole["hash"], whole["last"]) != (
             "OK", final[1], str(RECORD_TICKS)):
         raise Failed(f"{whole}\n{said}")
@@ -339,6 +348,8 @@ def open_records():
         raise Failed(f"{torn} of a cut journal")
     if "one-off" not in told["words"] or "the server has" not in told["words"]:
         raise Failed(f"{told} of a bundle")
+    if "classone-off" not in listed["words"] or "differences" not in listed["words"]:
+        raise Failed(f"{listed} of a report")
     return f"{whole['hashes']} state hashes as recorded; {torn['why']}"
 
 

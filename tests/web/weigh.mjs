@@ -4,7 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
-const LATER = /^record\./; // loaded once a person opens a file
+const LATER = /^record[._]/; // loaded once a person opens a file
 const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 };
 
 const folder = process.argv[2];
