@@ -280,8 +280,10 @@ static void receive_offer(player *one, const ls_offer *offer)
 {
     ls_text why = {{0}};
     ls_status status = script_begin(&one->owner->script, offer, &why);
+    if (status != LS_OK) {
+        fprintf(stderr, "lockstep-bench: clients: %s\n", why.bytes);
+    }
     if (status != LS_OK || offer->is_running) {
-        fprintf(stderr, "lockstep-bench: clients: %s\n", offer->is_running ? "late" : why.bytes);
         lose(one);
         return;
     }
