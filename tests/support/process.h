@@ -12,8 +12,9 @@
 #define LS_PROCESS_PATH_BYTES_MAX 256u
 #define LS_PROCESS_TEXT_BYTES_MAX (64u << 10)
 
-/* The time that a machine that is busy with something else may need for anything. */
-#define LS_PROCESS_PATIENCE_MS 90000u
+/* The time that a machine that is busy with something else may need for anything: longer than a
+ * server takes at most to look into a desync, by processes that give way to all others. */
+#define LS_PROCESS_PATIENCE_MS 180000u
 
 typedef struct ls_process_config {
     const char *program;          /* path */
