@@ -60,7 +60,11 @@ static ls_status read_private(const char **value, ls_text *why)
 ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
                                ls_text *why)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
     uint32_t index = 0;
+    if (flag[strspn(flag, letters)] != '\0') {
+        return ls_fail(LS_BAD_ARGUMENT, why, "there is no setting '%.32s'", flag);
+    }
     while (index < settings->count && !is_same(&settings->rows[index], flag, value)) {
         index++;
     }

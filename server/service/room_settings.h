@@ -37,7 +37,7 @@ typedef struct ls_room_settings {
 
 /* Replaces a row of the same flag, but for "param": of that the same name's ("size=3"), and for
  * "rotation", of which each row is one more. "private" becomes "on" or "off". FULL or BAD_ARGUMENT
- * (too long, or a word that "private" does not take) with a sentence. */
+ * (no flag, too long, or a word that "private" does not take) with a sentence. */
 ls_status ls_room_settings_set(ls_room_settings *settings, const char *flag, const char *value,
                                ls_text *why);
 

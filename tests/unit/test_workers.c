@@ -50,6 +50,15 @@ Test(room_settings, there_is_room_for_so_many_and_no_more)
     cr_assert_eq(set("f0", "2"), LS_OK);
 }
 
+Test(room_settings, what_no_flag_can_be_is_refused)
+{
+    static const char *const none[] = {"c\xff", "c?", "a flag", "Players", "\xee\x80\x80"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        cr_expect_eq(set(none[i], "1"), LS_BAD_ARGUMENT, "%zu", i);
+    }
+    cr_expect_eq(settings.count, 0);
+}
+
 Test(room_settings, a_value_that_is_too_long_is_refused_and_not_cut)
 {
     char value[257];
