@@ -29,7 +29,7 @@ enum {
     BYTES_STEP = 1200,
     BYTES_MAX = 64 * BYTES_STEP,
     NUMBER = 0,
-    STEPS_MAX = 100000,
+    STEPS_MAX = 500000, /* each packet that is lost may cost a wait of its own */
 };
 
 /* ---- packets ---- */
