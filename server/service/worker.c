@@ -24,7 +24,7 @@ enum {
     LOOK_MS = 20,          /* between two looks whether there are changes, or all is written */
     AWAKE_LOOKS = 50,      /* so many that find nobody, and one with each report is enough */
     CHANGES_MS = 100,      /* between two reports of it at least; seats are told at once */
-    LEAVING_MS_MAX = 5000, /* then what is not written is given up: the players have it */
+    WRITING_MS_MAX = 5000, /* without a tick written: then the rest is given up, players have it */
     PLACES_LEAST = 4031,   /* of a worker */
     PLACES_PER_ROOM = 8,
     BACKLOG_MAX = 1 << 20, /* of the channel: reports are left out above it */
@@ -45,7 +45,8 @@ typedef struct worker {
     ls_room_directory *directory;
     ls_worker_seats told; /* the own seats, as the others know them */
     ls_line_channel *channel;
-    uint64_t leaving_ns; /* since when; 0: it stays */
+    uint64_t leaving_ns; /* since when, or when a tick was written last; 0: it stays */
+    uint64_t unwritten;  /* ticks, while it leaves */
     uint64_t cpu_ns;     /* used until the last report */
     uint64_t idle_ns;    /* of the loop, until then */
     uint64_t reported_ns;
@@ -216,6 +217,26 @@ static void report_changes(worker *self, uint64_t now_ns)
     }
 }
 
+/* A disk that is slow is waited for, as long as it takes something. */
+static void look_at_leaving(worker *self, uint64_t now_ns)
+{
+    uint64_t unwritten = ls_worker_rooms_unwritten(self->rooms, now_ns);
+    if (unwritten < self->unwritten) {
+        self->leaving_ns = now_ns;
+    }
+    self->unwritten = unwritten;
+    if (unwritten > 0 && now_ns - self->leaving_ns < WRITING_MS_MAX * LS_NS_PER_MS) {
+        return;
+    }
+    if (unwritten > 0) {
+        ls_log_line(&self->console->log, LS_LOG_WARNING,
+                    "the worker ends: its journals lack the newest %" PRIu64
+                    " ticks, which could not be written",
+                    unwritten);
+    }
+    ls_event_loop_stop(loop_of(self));
+}
+
 static void on_look(void *user, uint64_t now_ns)
 {
     worker *self = user;
@@ -228,9 +249,8 @@ static void on_look(void *user, uint64_t now_ns)
         }
         bool is_quiet = !has_callers(self) && are_quiet;
         note_quiet_looks(self, is_quiet ? self->quiet_looks + 1 : 0);
-    } else if (ls_worker_rooms_are_written(self->rooms, now_ns) ||
-               now_ns - self->leaving_ns > LEAVING_MS_MAX * LS_NS_PER_MS) {
-        ls_event_loop_stop(loop_of(self));
+    } else {
+        look_at_leaving(self, now_ns);
     }
 }
 

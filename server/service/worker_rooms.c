@@ -899,18 +899,18 @@ void ls_worker_rooms_set_resting(ls_worker_rooms *all, bool are_resting)
     ls_rooms_set_resting(all->rooms, are_resting);
 }
 
-bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns)
+uint64_t ls_worker_rooms_unwritten(ls_worker_rooms *all, uint64_t now_ns)
 {
-    bool are_written = true;
+    uint64_t ticks = 0;
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         ls_room *room = ls_rooms_room(all->rooms, i);
         const ls_room_journal *journal = room ? ls_room_journal_of(room) : NULL;
         if (journal) {
             ls_room_pull(room, now_ns);
-            are_written = are_written && ls_room_journal_backlog(journal) == 0;
+            ticks += ls_room_journal_backlog(journal);
         }
     }
-    return are_written;
+    return ticks;
 }
 
 /* ---- life ---- */

@@ -59,7 +59,7 @@ uint32_t ls_worker_rooms_count(const ls_worker_rooms *all);
 /* For rooms that are quiet: see ls_rooms_set_resting. */
 void ls_worker_rooms_set_resting(ls_worker_rooms *all, bool are_resting);
 
-/* True once every journal holds all that was closed. */
-bool ls_worker_rooms_are_written(ls_worker_rooms *all, uint64_t now_ns);
+/* How many closed ticks the journals do not hold yet; goes on writing them. */
+uint64_t ls_worker_rooms_unwritten(ls_worker_rooms *all, uint64_t now_ns);
 
 #endif
