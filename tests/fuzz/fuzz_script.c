@@ -11,6 +11,7 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_save.h"
 
 #include <string.h>
 
@@ -28,8 +29,6 @@ static const char script[] =
     "    a[t % 9] = {t, 'x' .. t, storage.b} a.r = math.random(9) storage.n = n + #a end end\n"
     "function draw(on) on.text(1, 0, 0, 1, tostring(storage.n), 0xff) end\n";
 
-static const uint32_t edges[] = {0, 1, 2, 0x0a000000, INT32_MAX, 0x80000000u, UINT32_MAX};
-
 static ls_sim_instance *open_script(void)
 {
     static ls_loaded_simulation loaded;
@@ -46,15 +45,6 @@ static ls_sim_instance *open_script(void)
     return instance;
 }
 
-static void step(ls_sim_instance *instance, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const ls_slot_input slots[2] = {{0}};
-        ls_tick_inputs inputs = {ls_sim_instance_tick(instance), 2, slots};
-        ls_sim_instance_step(instance, &inputs);
-    }
-}
-
 /* Returns the size that it has then. */
 static size_t change(uint8_t *save, size_t size, fuzz_input *input)
 {
@@ -68,7 +58,7 @@ static size_t change(uint8_t *save, size_t size, fuzz_input *input)
         break;
     case 1:
         if (left >= 4) {
-            ls_store_u32(save + offset, edges[value % (sizeof edges / sizeof edges[0])]);
+            ls_store_u32(save + offset, fuzz_save_edge(value));
         }
         break;
     case 2:
@@ -107,45 +97,18 @@ static size_t replace(uint8_t *save, fuzz_input *input)
     return head + size;
 }
 
-static void use(ls_sim_instance *instance)
-{
-    const ls_sim_config *config = ls_sim_instance_config(instance);
-    static ls_draw_shape shapes[64];
-    ls_draw_list list = {.shapes = shapes, .capacity = 64};
-    const void *state = ls_sim_instance_view(instance);
-    step(instance, 2);
-    ls_sim_instance_simulation(instance)->draw(config, state, state, LS_FIXED_HALF, &list);
-    size_t size = ls_sim_instance_save_bytes(instance);
-    uint8_t *save = malloc(size);
-    uint64_t state_hash = ls_sim_instance_hash(instance);
-    LS_ASSERT(save && ls_sim_instance_save(instance, save) == LS_OK);
-    LS_ASSERT(ls_sim_instance_load(instance, save, size, 1) == LS_OK);
-    LS_ASSERT(ls_sim_instance_hash(instance) == state_hash);
-    free(save);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input input = {bytes, size};
     ls_sim_instance *instance = open_script();
     uint8_t *save = malloc(SAVE_BYTES_MAX);
     uint8_t shape = fuzz_take_u8(&input);
-    step(instance, shape >> 1 & 31u);
-    uint64_t state_hash = ls_sim_instance_hash(instance);
+    fuzz_save_step(instance, shape >> 1 & 31u);
     size_t save_bytes = ls_sim_instance_save_bytes(instance);
     LS_ASSERT(save && save_bytes <= SAVE_BYTES_MAX &&
               ls_sim_instance_save(instance, save) == LS_OK);
     save_bytes = shape & 1u ? replace(save, &input) : alter(save, save_bytes, &input);
-    /* A copy of its own size, so that a read past its end is found. */
-    uint8_t *sent = malloc(save_bytes > 0 ? save_bytes : 1);
-    LS_ASSERT(sent != NULL);
-    memcpy(sent, save, save_bytes);
-    if (ls_sim_instance_load(instance, sent, save_bytes, 1) == LS_OK) {
-        use(instance);
-    } else {
-        LS_ASSERT(ls_sim_instance_hash(instance) == state_hash);
-    }
-    free(sent);
+    fuzz_save_load(instance, save, save_bytes);
     free(save);
     ls_sim_instance_destroy(instance);
     return 0;
