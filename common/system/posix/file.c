@@ -18,6 +18,7 @@
 
 #if defined(__APPLE__)
 #define st_mtim st_mtimespec
+#define st_ctim st_ctimespec
 #endif
 
 static int64_t ns_of(struct timespec time)
