@@ -818,7 +818,7 @@ static void advance_match(ls_match *match)
     bool is_open = ls_desync_service_is_open(match->desync);
     uint64_t looking_ms = LS_INVESTIGATION_TIMES_MAX * match->config.investigation_timeout_ms;
     uint64_t looking_ns = is_open ? looking_ms * LS_NS_PER_MS : 0;
-    bool is_time_up = ending_ns >= MATCH_ENDING_NS + looking_ns;
+    bool is_time_up = ending_ns >= ls_match_ending_limit_ns(match) + looking_ns;
     if (!match->has_released_players && (are_all_finished(match) || is_time_up)) {
         release_players(match);
     }

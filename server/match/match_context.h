@@ -13,7 +13,7 @@
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define MATCH_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
-#define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND)
+#define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND) /* at least */
 
 enum {
     MATCH_NO_SLOT = LS_PLAYERS_MAX,
@@ -85,6 +85,12 @@ static inline uint64_t ls_match_silence_max_ns(const ls_match *match)
 static inline uint64_t ls_match_timeout_ns(const ls_match *match)
 {
     return match->config.timeout_ms * LS_NS_PER_MS;
+}
+
+/* For the final state after the last tick: a client that may be silent for longer has more time. */
+static inline uint64_t ls_match_ending_limit_ns(const ls_match *match)
+{
+    return LS_MAX(ls_match_timeout_ns(match) / 2, MATCH_ENDING_NS);
 }
 
 #endif

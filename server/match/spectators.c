@@ -346,7 +346,7 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
     }
     const ls_match *match = spectators->match;
     uint64_t shown_ns = match->config.spectator_delay_ticks * match->dt_ns;
-    return match->now_ns - match->ending_ns >= shown_ns + MATCH_ENDING_NS;
+    return match->now_ns - match->ending_ns >= shown_ns + ls_match_ending_limit_ns(match);
 }
 
 /* ---- JOIN ---- */

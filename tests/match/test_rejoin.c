@@ -678,20 +678,33 @@ Test(rejoin, a_client_with_only_a_seat_when_the_match_ends_is_refused)
     close_stage(&here);
 }
 
-Test(rejoin, a_client_not_at_the_end_in_time_holds_it_up_for_no_longer)
+/* The last client is heard, but does not reach the final state. */
+static void expect_end_held_up_for(uint32_t timeout_ms, uint64_t limit_ns)
 {
-    stage here = open_with_seats(HONEST + 1);
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.timeout_ms = timeout_ms;
+    stage here = open_stage(&setup);
     come(&here);
     follow(&here, 100 * MS);
     ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
     deliver(&here);
     cr_assert_eq(here.peer->heard[LS_MESSAGE_END], 1);
-    follow(&here, 4900 * MS);
+    follow(&here, limit_ns - 100 * MS);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_ENDING);
     virtual_match_run(here.run, 200 * MS);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
     check_refused(here.peer, LS_TIMED_OUT);
     close_stage(&here);
+}
+
+Test(rejoin, a_client_not_at_the_end_in_time_holds_it_up_for_no_longer)
+{
+    expect_end_held_up_for(2000, 5 * SECOND);
+}
+
+Test(rejoin, clients_that_may_be_silent_for_long_have_half_of_that_for_the_end)
+{
+    expect_end_held_up_for(40000, 20 * SECOND);
 }
 
 /* ---- hostile ---- */

@@ -1,8 +1,10 @@
+/* A journal on the disk, and the summary of its match. */
 #define _XOPEN_SOURCE 700
-#include "lockstep/server/journal/journal_file.h"
-
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/system/file.h"
+#include "lockstep/server/investigation/desync_finding.h"
+#include "lockstep/server/journal/journal_file.h"
+#include "lockstep/server/rooms/match_summary.h"
 #include "lockstep/tests/support/rights.h"
 
 #include <criterion/criterion.h>
@@ -10,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ==== journal_file ==== */
 
 #ifndef _WIN32
 #include <sys/resource.h>
@@ -269,4 +273,41 @@ Test(journal_file, is_destroyed_while_it_writes)
     here.file = NULL;
     ls_event_loop_run(here.loop);
     cr_expect_eq(here.written, 0u, "nobody is told any more");
+}
+
+/* ==== match_summary ==== */
+
+static ls_text logged;
+
+static void keep_line(void *user, ls_log_level level, const char *line)
+{
+    (void)user;
+    (void)level;
+    ls_text_add(&logged, "%s\n", line);
+}
+
+/* The state that differs first is state 40, which tick 39 made. */
+static bool says_state(ls_tick values_tick, ls_differing_pass pass)
+{
+    const ls_log log = {.level = LS_LOG_INFO, .write = keep_line};
+    const ls_desync_finding finding = {.tick = 40,
+                                       .agreed_tick = 39,
+                                       .first_tick = 40,
+                                       .elements = 1,
+                                       .place_count = 1,
+                                       .pass = "move",
+                                       .differing_pass = pass,
+                                       .values_tick = values_tick};
+    logged = (ls_text){{0}};
+    ls_desync_report_log(&finding, "ann", NULL, NULL, &log);
+    cr_expect_not_null(strstr(logged.bytes, "DESYNC of ann at tick 40"), "%s", logged.bytes);
+    return strstr(logged.bytes, "the values are those of state 58") != NULL;
+}
+
+Test(match_summary, values_of_another_state_are_said_to_be_so_whatever_is_known_of_the_pass)
+{
+    for (ls_differing_pass pass = LS_PASS_UNKNOWN; pass <= LS_PASS_WRITES; pass++) {
+        cr_expect(says_state(58, pass), "%d: %s", (int)pass, logged.bytes);
+        cr_expect_not(says_state(40, pass), "%d: %s", (int)pass, logged.bytes);
+    }
 }

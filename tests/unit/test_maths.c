@@ -1,7 +1,13 @@
-/* Arithmetic, random numbers and sorting, which every simulation stands on. */
+/* Arithmetic, random numbers, sorting and hashes, which every simulation stands on. */
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/hash_wide.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/common/simulation/arithmetic_check.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/tests/support/kept.h"
+#include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>
@@ -172,7 +178,7 @@ static void insertion_sort(ls_key_index *pairs, size_t count, bool is_descending
     }
 }
 
-static void fill(ls_rng *rng, size_t count, uint32_t key_bound)
+static void fill_numbers(ls_rng *rng, size_t count, uint32_t key_bound)
 {
     for (size_t i = 0; i < count; i++) {
         work.pairs[i] = (ls_key_index){ls_rng_below(rng, key_bound), (uint32_t)i};
@@ -197,7 +203,7 @@ Test(stable_sort, matches_an_insertion_sort_with_many_and_few_ties)
     ls_rng rng = ls_rng_make(21, 1);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         for (size_t j = 0; j < sizeof key_bounds / sizeof key_bounds[0]; j++) {
-            fill(&rng, counts[i], key_bounds[j]);
+            fill_numbers(&rng, counts[i], key_bounds[j]);
             insertion_sort(work.expected, counts[i], false);
             ls_stable_sort(work.pairs, counts[i], sizeof guard, work.scratch, compare_keys, NULL);
             assert_as_expected(counts[i], key_bounds[j]);
@@ -210,7 +216,7 @@ Test(stable_sort, keys_are_sorted_as_an_insertion_sort_does)
     ls_rng rng = ls_rng_make(22, 1);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         for (size_t j = 0; j < sizeof key_bounds / sizeof key_bounds[0]; j++) {
-            fill(&rng, counts[i], key_bounds[j]);
+            fill_numbers(&rng, counts[i], key_bounds[j]);
             insertion_sort(work.expected, counts[i], false);
             ls_stable_sort_keys(work.pairs, counts[i], work.scratch);
             assert_as_expected(counts[i], key_bounds[j]);
@@ -222,7 +228,7 @@ Test(stable_sort, keys_that_differ_in_one_byte_alone_are_sorted)
 {
     ls_rng rng = ls_rng_make(23, 1);
     for (int byte = 0; byte < 4; byte++) {
-        fill(&rng, 500, 256);
+        fill_numbers(&rng, 500, 256);
         for (size_t i = 0; i < 500; i++) {
             work.pairs[i].key = work.pairs[i].key << (8 * byte) | UINT32_C(0x40) << (8 * byte ^ 8);
         }
@@ -236,7 +242,7 @@ Test(stable_sort, keys_that_differ_in_one_byte_alone_are_sorted)
 Test(stable_sort, the_context_reaches_the_comparison)
 {
     ls_rng rng = ls_rng_make(24, 1);
-    fill(&rng, 777, 50);
+    fill_numbers(&rng, 777, 50);
     insertion_sort(work.expected, 777, true);
     ls_stable_sort(work.pairs, 777, sizeof guard, work.scratch, compare_keys, &rng);
     assert_as_expected(777, 50);
@@ -306,3 +312,335 @@ Test(arithmetic_check, finds_a_processor_that_treats_denormals_as_zero)
     }
 }
 #endif
+
+/* ---- hash ---- */
+
+#define PRIME_32 UINT64_C(2654435761)
+#define PRIME_64 UINT64_C(11400714785074694797)
+
+enum {
+    SAMPLE_BYTES = 2048
+};
+
+/* The sample of xxHash's own sanity checks (xxhash v0.8, tests/sanity_test.c). */
+static void fill_sample(uint8_t sample[SAMPLE_BYTES])
+{
+    uint64_t generator = PRIME_32;
+    for (size_t i = 0; i < SAMPLE_BYTES; i++) {
+        sample[i] = (uint8_t)(generator >> 56);
+        generator *= PRIME_64;
+    }
+}
+
+Test(hash, equals_the_published_vectors_of_xxh3)
+{
+    static const struct {
+        size_t size;
+        uint64_t seed;
+        uint64_t hash;
+    } vectors[] = {
+        {0, 0, UINT64_C(0x2D06800538D394C2)},    {0, PRIME_64, UINT64_C(0xA8A6B918B2F0364A)},
+        {1, 0, UINT64_C(0xC44BDFF4074EECDB)},    {1, PRIME_64, UINT64_C(0x032BE332DD766EF8)},
+        {6, 0, UINT64_C(0x27B56A84CD2D7325)},    {6, PRIME_64, UINT64_C(0x84589C116AB59AB9)},
+        {12, 0, UINT64_C(0xA713DAF0DFBB77E7)},   {24, 0, UINT64_C(0xA3FE70BF9D3510EB)},
+        {48, 0, UINT64_C(0x397DA259ECBA1F11)},   {80, 0, UINT64_C(0xBCDEFBBB2C47C90A)},
+        {195, 0, UINT64_C(0xCD94217EE362EC3A)},  {403, 0, UINT64_C(0xCDEB804D65C6DEA4)},
+        {2048, 0, UINT64_C(0xDD59E2C3A5F038E0)},
+    };
+    uint8_t sample[SAMPLE_BYTES];
+    fill_sample(sample);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        uint64_t hash = ls_hash_bytes(sample, vectors[i].size, vectors[i].seed);
+        cr_expect_eq(hash, vectors[i].hash, "%zu bytes: %016llx", vectors[i].size,
+                     (unsigned long long)hash);
+    }
+}
+
+Test(hash, chunks_are_hashed_each_for_itself)
+{
+    uint8_t sample[SAMPLE_BYTES];
+    uint8_t hashes[3 * sizeof(uint64_t)];
+    fill_sample(sample);
+    ls_hash_chunks(sample, 2000, 900, hashes);
+    cr_expect_eq(ls_load_u64(hashes), ls_hash_bytes(sample, 900, 0));
+    cr_expect_eq(ls_load_u64(hashes + 8), ls_hash_bytes(sample + 900, 900, 0));
+    cr_expect_eq(ls_load_u64(hashes + 16), ls_hash_bytes(sample + 1800, 200, 0));
+}
+
+/* ---- processors with wide registers ---- */
+
+#if defined(__x86_64__)
+typedef uint64_t (*bytes_hash)(const void *bytes, size_t size, uint64_t seed);
+typedef void (*chunks_hash)(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+
+static void expect_same(bytes_hash wide, chunks_hash chunks)
+{
+    enum {
+        LEAST_CHUNK_BYTES = 900
+    };
+    static const size_t chunk_bytes[] = {4096, 1024, 2048, LEAST_CHUNK_BYTES};
+    static uint8_t bytes[1 << 17];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * i >> 3);
+    }
+    for (size_t size = 0; size + 4 <= sizeof bytes; size += 1 + size / 7) {
+        for (size_t at = 0; at < 3; at++) {
+            cr_assert_eq(wide(bytes + at, size, size), ls_hash_bytes_plain(bytes + at, size, size),
+                         "%zu bytes from %zu", size, at);
+        }
+        for (size_t i = 0; i < sizeof chunk_bytes / sizeof chunk_bytes[0]; i++) {
+            uint8_t hashes[2][sizeof bytes / LEAST_CHUNK_BYTES * 8 + 8] = {{0}};
+            chunks(bytes + i, size, chunk_bytes[i], hashes[0]);
+            ls_hash_chunks_plain(bytes + i, size, chunk_bytes[i], hashes[1]);
+            cr_assert_arr_eq(hashes[0], hashes[1], sizeof hashes[0], "%zu bytes in chunks of %zu",
+                             size, chunk_bytes[i]);
+        }
+    }
+}
+
+Test(hash, is_the_same_with_avx2)
+{
+    if (!__builtin_cpu_supports("avx2")) {
+        cr_skip("this processor has no AVX2");
+    }
+    expect_same(ls_hash_bytes_avx2, ls_hash_chunks_avx2);
+}
+
+Test(hash, is_the_same_with_avx512)
+{
+    if (!__builtin_cpu_supports("avx512f")) {
+        cr_skip("this processor has no AVX-512");
+    }
+    expect_same(ls_hash_bytes_avx512, ls_hash_chunks_avx512);
+}
+#endif
+
+Test(hash, no_bytes_at_all_need_no_address)
+{
+    cr_assert_eq(ls_hash_bytes(NULL, 0, 0), ls_hash_bytes("x", 0, 0));
+}
+
+Test(hash, does_not_depend_on_the_address)
+{
+    uint8_t sample[SAMPLE_BYTES];
+    uint8_t moved[SAMPLE_BYTES + 16];
+    fill_sample(sample);
+    uint64_t hash = ls_hash_bytes(sample, SAMPLE_BYTES, 0);
+    for (size_t at = 0; at < 16; at++) {
+        memcpy(moved + at, sample, SAMPLE_BYTES);
+        cr_assert_eq(ls_hash_bytes(moved + at, SAMPLE_BYTES, 0), hash);
+    }
+}
+
+Test(hash, every_flipped_bit_changes_it)
+{
+    uint8_t sample[SAMPLE_BYTES];
+    fill_sample(sample);
+    uint64_t hash = ls_hash_bytes(sample, SAMPLE_BYTES, 0);
+    for (size_t bit = 0; bit < 8 * SAMPLE_BYTES; bit++) {
+        sample[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        cr_assert_neq(ls_hash_bytes(sample, SAMPLE_BYTES, 0), hash, "bit %zu", bit);
+        sample[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+Test(hash, a_pair_is_the_hash_of_its_little_endian_bytes)
+{
+    static const uint8_t bytes[] = {8,    7,    6,    5,    4,    3,    2,    1,
+                                    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11};
+    cr_assert_eq(ls_hash_pair(UINT64_C(0x0102030405060708), UINT64_C(0x1112131415161718)),
+                 ls_hash_bytes(bytes, sizeof bytes, 0));
+}
+
+Test(hash, a_pair_has_an_order)
+{
+    cr_assert_neq(ls_hash_pair(1, 2), ls_hash_pair(2, 1));
+    cr_assert_neq(ls_hash_pair(0, 0), 0);
+    cr_assert_neq(ls_hash_pair(0, 1), ls_hash_pair(0, 0));
+}
+
+/* ---- state_hash ---- */
+
+enum {
+    BYTES_MAX = 3 * LS_HASH_CHUNK_BYTES + 100
+};
+
+static void fill_bytes(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(i * i + i / 251);
+    }
+}
+
+static void destroy_schema(void *schema)
+{
+    ls_schema_destroy(schema);
+}
+
+static void destroy_hasher(void *hasher)
+{
+    ls_state_hasher_destroy(hasher);
+}
+
+static ls_schema *make_schema(const ls_field *fields, uint32_t count, size_t bytes)
+{
+    ls_schema *schema = NULL;
+    cr_assert_eq(ls_schema_create(fields, count, bytes, ls_allocator_heap(), &schema, NULL), LS_OK);
+    return keep_until_end(schema, destroy_schema);
+}
+
+static ls_state_hasher *make_hasher(const ls_schema *schema)
+{
+    ls_state_hasher *hasher = NULL;
+    cr_assert_eq(ls_state_hasher_create(schema, ls_allocator_heap(), &hasher), LS_OK);
+    return keep_until_end(hasher, destroy_hasher);
+}
+
+/* Of a block of single bytes: the same on either byte order. */
+static ls_state_hasher *make_byte_hasher(uint32_t bytes)
+{
+    const ls_field field = {"bytes", "", LS_FIELD_U8, bytes, 1, 0, 0};
+    return make_hasher(make_schema(&field, 1, bytes));
+}
+
+static uint64_t hash_of(const uint8_t *state, uint32_t bytes)
+{
+    return ls_state_hash(make_byte_hasher(bytes), state);
+}
+
+TestSuite(state_hash, .fini = destroy_kept);
+
+/* Golden: these state hashes are what journals and other machines hold. */
+Test(state_hash, hashes_of_known_states_never_change)
+{
+    static const struct {
+        uint32_t bytes;
+        uint64_t state_hash;
+    } golden[] = {
+        {1, UINT64_C(0x113425e2d3c1afc3)},
+        {100, UINT64_C(0x33d629db8388835d)},
+        {LS_HASH_CHUNK_BYTES - 1, UINT64_C(0x95afbda4ef3e5108)},
+        {LS_HASH_CHUNK_BYTES, UINT64_C(0xc980159ea335db5f)},
+        {LS_HASH_CHUNK_BYTES + 1, UINT64_C(0xaf85190043c733e9)},
+        {BYTES_MAX, UINT64_C(0xa12b12ebef1c7736)},
+    };
+    static uint8_t state[BYTES_MAX];
+    fill_bytes(state, sizeof state);
+    for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
+        uint64_t state_hash = hash_of(state, golden[i].bytes);
+        cr_expect_eq(state_hash, golden[i].state_hash, "%u bytes: 0x%016llx", golden[i].bytes,
+                     (unsigned long long)state_hash);
+    }
+}
+
+Test(state_hash, the_hash_is_the_hash_of_the_chunks_hashes)
+{
+    static uint8_t state[BYTES_MAX];
+    fill_bytes(state, sizeof state);
+    uint8_t hashes[4 * 8];
+    for (size_t i = 0; i < 4; i++) {
+        size_t size = i < 3 ? LS_HASH_CHUNK_BYTES : BYTES_MAX - 3 * LS_HASH_CHUNK_BYTES;
+        uint64_t hash = ls_hash_bytes(state + i * LS_HASH_CHUNK_BYTES, size, 0);
+        for (size_t byte = 0; byte < 8; byte++) {
+            hashes[8 * i + byte] = (uint8_t)(hash >> (8 * byte));
+        }
+    }
+    cr_assert_eq(hash_of(state, BYTES_MAX), ls_hash_bytes(hashes, sizeof hashes, 0));
+}
+
+Test(state_hash, a_flipped_bit_anywhere_changes_the_hash)
+{
+    static uint8_t state[BYTES_MAX];
+    fill_bytes(state, sizeof state);
+    ls_state_hasher *hasher = make_byte_hasher(BYTES_MAX);
+    uint64_t state_hash = ls_state_hash(hasher, state);
+    for (size_t byte = 0; byte < BYTES_MAX; byte++) {
+        uint8_t bit = (uint8_t)(1u << byte % 8);
+        state[byte] ^= bit;
+        cr_assert_neq(ls_state_hash(hasher, state), state_hash, "byte %zu", byte);
+        state[byte] ^= bit;
+    }
+    cr_assert_eq(ls_state_hash(hasher, state), state_hash, "hashing has a memory");
+}
+
+Test(state_hash, chunks_that_change_places_change_the_hash)
+{
+    static uint8_t state[BYTES_MAX];
+    static uint8_t moved[BYTES_MAX];
+    fill_bytes(state, sizeof state);
+    memcpy(moved, state, sizeof state);
+    memcpy(moved, state + LS_HASH_CHUNK_BYTES, LS_HASH_CHUNK_BYTES);
+    memcpy(moved + LS_HASH_CHUNK_BYTES, state, LS_HASH_CHUNK_BYTES);
+    cr_assert_neq(memcmp(moved, state, sizeof state), 0);
+    cr_assert_neq(hash_of(moved, BYTES_MAX), hash_of(state, BYTES_MAX));
+}
+
+Test(state_hash, a_hash_is_that_of_the_canonical_bytes)
+{
+    const ls_field fields[] = {
+        {"numbers", "", LS_FIELD_U32, 2, 1, 0, 0},
+        {"small", "", LS_FIELD_U16, 1, 1, 8, 0},
+    };
+    struct {
+        uint32_t numbers[2];
+        uint16_t small;
+    } state = {{0x01020304, 0x05060708}, 0x090a};
+    static const uint8_t canonical[] = {4, 3, 2, 1, 8, 7, 6, 5, 10, 9};
+    ls_state_hasher *hasher = make_hasher(make_schema(fields, 2, 10));
+    cr_assert_eq(ls_state_hash(hasher, &state), hash_of(canonical, sizeof canonical));
+}
+
+/* Golden, as above. */
+Test(state_hash, chains_of_known_hashes_never_change)
+{
+    uint64_t chain = ls_hash_chain_start(1);
+    cr_expect_eq(chain, UINT64_C(0x048ef6b6bffab6bb), "0x%016llx", (unsigned long long)chain);
+    chain = ls_hash_chain_next(chain, 2);
+    cr_expect_eq(chain, UINT64_C(0x6dcf5d96b5b21233), "0x%016llx", (unsigned long long)chain);
+    chain = ls_hash_chain_next(chain, 3);
+    cr_expect_eq(chain, UINT64_C(0xeaf8a37b9a7f1a66), "0x%016llx", (unsigned long long)chain);
+}
+
+static uint64_t chain_of(const uint64_t *state_hashes, size_t count)
+{
+    uint64_t chain = ls_hash_chain_start(state_hashes[0]);
+    for (size_t i = 1; i < count; i++) {
+        chain = ls_hash_chain_next(chain, state_hashes[i]);
+    }
+    return chain;
+}
+
+Test(state_hash, a_chain_remembers_every_hash_and_their_order)
+{
+    uint64_t state_hashes[] = {10, 20, 30, 40, 50};
+    const size_t count = sizeof state_hashes / sizeof state_hashes[0];
+    uint64_t chain = chain_of(state_hashes, count);
+    cr_assert_neq(chain_of(state_hashes, count - 1), chain);
+    for (size_t i = 0; i < count; i++) {
+        state_hashes[i] ^= 1;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "root %zu is forgotten", i);
+        state_hashes[i] ^= 1;
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        const uint64_t kept = state_hashes[i];
+        state_hashes[i] = state_hashes[i + 1];
+        state_hashes[i + 1] = kept;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "roots %zu and %zu can be swapped", i,
+                      i + 1);
+        state_hashes[i + 1] = state_hashes[i];
+        state_hashes[i] = kept;
+    }
+    cr_assert_eq(chain_of(state_hashes, count), chain);
+}
+
+Test(state_hash, every_failed_allocation_is_survived)
+{
+    const ls_field field = {"bytes", "", LS_FIELD_U8, BYTES_MAX, 1, 0, 0};
+    const ls_schema *schema = make_schema(&field, 1, BYTES_MAX);
+    for (refused_memory refused = {0}; refused_memory_next(&refused);) {
+        ls_state_hasher *hasher = NULL;
+        refused.status = ls_state_hasher_create(schema, &refused.counting.allocator, &hasher);
+        cr_assert_eq(hasher != NULL, refused.status == LS_OK);
+        ls_state_hasher_destroy(hasher);
+    }
+}
