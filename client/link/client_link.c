@@ -39,7 +39,7 @@ struct ls_client_link {
     uint64_t told_ns;                  /* when the session was told something last */
     uint64_t prompt_ns;                /* until then packets do not wait */
     bool is_connecting;                /* anew */
-    bool was_turned_away;              /* by a match that had no seat, while others may have */
+    bool was_turned_away;              /* by a match that may let it in later, or another may */
     uint64_t connect_end_ns;           /* when the first connection is given up */
     uint64_t connect_again_ns;         /* when to try once more to make it; UINT64_MAX: not */
     uint64_t connect_line_ns;          /* when to say next that nobody answers */
@@ -321,7 +321,7 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
     uint64_t left_ns = link->connect_end_ns > now_ns ? link->connect_end_ns - now_ns : 0;
     uint64_t left_s = (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND;
     if (link->was_turned_away) {
-        ls_log_line(log, LS_LOG_INFO, "%s has no free seat yet; trying for %" PRIu64 " s more",
+        ls_log_line(log, LS_LOG_INFO, "%s has no place yet; trying for %" PRIu64 " s more",
                     ls_client_link_server(link), left_s);
         return;
     }

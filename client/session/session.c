@@ -397,7 +397,7 @@ static void receive_join(ls_session *session, const ls_join *join)
     apply_outcome(session, outcome);
 }
 
-/* There may be a seat in a moment, here or in another match: the session may be connected again. */
+/* The server may let it in later, or another match may: the session may be connected again. */
 static void ask_again(ls_session *session, ls_status status, const ls_text *why)
 {
     session->state = LS_SESSION_CONNECTING;
@@ -461,8 +461,8 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
         end(session, LS_OK, MATCH_IS_COMPLETE);
         return;
     }
-    bool is_full = status == LS_FULL || status == LS_MATCH_FULL;
-    if (is_full && is_in(session, LS_SESSION_HANDSHAKING)) {
+    bool may_be_let_in = status == LS_FULL || status == LS_MATCH_FULL || status == LS_TIMED_OUT;
+    if (may_be_let_in && is_in(session, LS_SESSION_HANDSHAKING)) {
         ask_again(session, status, &reason->text);
         return;
     }

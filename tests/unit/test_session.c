@@ -274,6 +274,14 @@ Test(session_hostile, a_full_match_may_be_asked_again_before_the_session_ends)
     check_over(LS_MATCH_FULL);
 }
 
+Test(session_hostile, a_server_that_got_hello_too_late_may_be_asked_again)
+{
+    refuse(LS_TIMED_OUT);
+    check_state(LS_SESSION_CONNECTING);
+    fake_server_connect(&here);
+    check_state(LS_SESSION_HANDSHAKING);
+}
+
 /* The machine may stand still before it knows the length of a tick. */
 Test(session_hostile, frames_of_any_length_may_come_before_the_offer)
 {
