@@ -20,6 +20,9 @@ enum {
 /* A client goes back to a server that it has not heard for a fifth of this, and its states of that
  * time are not compared one by one: a busy machine may stop a program for seconds. */
 #define TIMEOUT_MS "60000"
+/* For a client that a busy machine lets say HELLO too late, so that the server has closed the
+ * connection: it asks again. */
+#define CONNECT_WAIT_S "60"
 
 /* ---- the folder ---- */
 
@@ -238,8 +241,8 @@ uint32_t hosted_join_to(const char *place, const char *const *arguments)
     cr_assert_lt(index, HOSTED_CLIENTS_MAX);
     const char *name = hosted_text("client%u", index);
     argument_list list = {.count = 0};
-    add_arguments(&list,
-                  LS_ARGUMENTS(place, "--json", hosted_text("%s/%s.json", hosted.folder, name)));
+    add_arguments(&list, LS_ARGUMENTS(place, "--connect-wait", CONNECT_WAIT_S, "--json",
+                                      hosted_text("%s/%s.json", hosted.folder, name)));
     add_arguments(&list, arguments);
     start(&hosted.clients[index], name, LS_TEST_CLIENT, list.items);
     return index;
@@ -473,6 +476,11 @@ int hosted_count(const cJSON *object, const char *path)
     const cJSON *member = find(object, path);
     cr_assert(cJSON_IsArray(member), "%s is no array", path);
     return cJSON_GetArraySize(member);
+}
+
+double hosted_rollbacks_of(uint32_t client)
+{
+    return hosted_number(hosted_client_summary(client), "players.0.prediction.rollbacks");
 }
 
 const cJSON *hosted_player(const char *name)

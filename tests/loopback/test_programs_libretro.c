@@ -12,7 +12,7 @@ TestSuite(programs_libretro, .init = hosted_open, .fini = hosted_close);
 #define NES GAME(LS_TEST_NESTOPIA, "paint.nes")
 #define GAME_BOY GAME(LS_TEST_GAMBATTE, "paint.gb")
 
-Test(programs_libretro, a_late_player_and_one_who_guesses_see_the_same_console)
+static void play_with_late_player(void)
 {
     hosted_serve(NES, "--start-players", "1", "--ticks", "0");
     hosted_condition("--delay", "40", "--loss", "5");
@@ -24,7 +24,11 @@ Test(programs_libretro, a_late_player_and_one_who_guesses_see_the_same_console)
     hosted_expect_clean_exits();
     hosted_expect_all_agree();
     cr_expect_eq(hosted_count(hosted_server_summary(), "desyncs"), 0);
-    cr_expect_gt(hosted_number(hosted_client_summary(0), "players.0.prediction.rollbacks"), 0);
+}
+
+Test(programs_libretro, a_late_player_and_one_who_guesses_see_the_same_console)
+{
+    HOSTED_REPEAT_UNTIL(hosted_rollbacks_of(0) > 0, play_with_late_player());
 }
 
 Test(programs_libretro, a_game_boy_plays_at_its_own_rate)

@@ -192,8 +192,9 @@ Test(programs_relay, rooms_of_a_service_are_joined_by_its_code)
 static void expect_listed_seats(double seats)
 {
     const char *path = hosted_path("games");
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
     double listed = 0;
-    for (int tries = 0; listed < seats && tries < 200; tries++) {
+    while (listed < seats && ls_process_now_ms() < end_ms) {
         hosted_run(0, LS_TEST_CLIENT, "--list", relay_address(), "--json", path);
         cJSON *games = hosted_read_json(path);
         listed = hosted_number(games, "games.0.seats");

@@ -258,13 +258,17 @@ def crowd_from_many_addresses(service, size):
         yield socket.create_connection((service.host, service.port), PATIENCE_S, source)
 
 
+def is_at_rest(service):
+    """A busy machine gives it no more processor time, but may let it begin late."""
+    before = service.cpu_s()
+    time.sleep(0.5)
+    return service.cpu_s() - before < 0.05
+
+
 def test_crowd_from_many_addresses_costs_nothing():
     with FakeService(PROGRAM) as service:
         crowd = list(crowd_from_many_addresses(service, 60))
-        time.sleep(0.2)
-        before = service.cpu_s()
-        time.sleep(0.5)
-        assert service.cpu_s() - before < 0.1
+        wait_for(lambda: is_at_rest(service), "a service at rest")
         for connection in crowd:
             connection.close()
         wait_until_answered(service)
@@ -290,10 +294,7 @@ def test_listener_takes_connections_again_after_descriptors_ran_out():
     with FakeService(PROGRAM) as service:
         resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (18, 18))
         crowd = [service.connect() for _ in range(20)]
-        time.sleep(0.3)
-        before = service.cpu_s()
-        time.sleep(0.5)
-        assert service.cpu_s() - before < 0.1
+        wait_for(lambda: is_at_rest(service), "a service at rest")
         for connection in crowd:
             connection.close()
         wait_until_answered(service)
@@ -323,9 +324,7 @@ def test_waiting_costs_no_processor_time():
     with FakeService(PROGRAM) as service, service.connect() as idle:
         idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert idle.recv(65536)
-        before = service.cpu_s()
-        time.sleep(1)
-        assert service.cpu_s() - before < 0.1
+        wait_for(lambda: is_at_rest(service), "a service at rest")
 
 
 run_tests(globals())
