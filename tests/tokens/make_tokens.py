@@ -6,7 +6,7 @@ docs/tokens.md.
 usage: make_tokens.py DIRECTORY          writes the samples there
        make_tokens.py --check DIRECTORY  compares those that are there
 
-The samples are what tests/unit/test_connect_token.c reads. Before anything else the cipher is held
+The samples are what tests/unit/test_token_gate.c reads. Before anything else the cipher is held
 to the test vectors of its documents."""
 
 import ipaddress

@@ -1,4 +1,4 @@
-/* What games are made of: ropes, springs, grids and controls. */
+/* Parts of games: ropes, springs, grids and controls. */
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/arena/arena.h"

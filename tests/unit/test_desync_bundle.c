@@ -220,7 +220,7 @@ Test(desync_bundle, any_flipped_bit_is_refused_or_costs_one_section)
     cr_expect_gt(opened, 0);
 }
 
-static void expect_refused(uint8_t *bytes, size_t size, const char *sentence)
+static void expect_no_bundle(uint8_t *bytes, size_t size, const char *sentence)
 {
     ls_text why = {{0}};
     ls_bundle_reading *reading = NULL;
@@ -231,14 +231,14 @@ static void expect_refused(uint8_t *bytes, size_t size, const char *sentence)
 
 Test(desync_bundle, other_files_are_refused_by_name)
 {
-    expect_refused(made.bytes, 0, "this is no desync bundle");
-    expect_refused(made.bytes, 15, "this is no desync bundle");
-    expect_refused(made.bytes, 16, "the bundle is damaged: not even its match can be read");
+    expect_no_bundle(made.bytes, 0, "this is no desync bundle");
+    expect_no_bundle(made.bytes, 15, "this is no desync bundle");
+    expect_no_bundle(made.bytes, 16, "the bundle is damaged: not even its match can be read");
     made.bytes[8] = 2;
-    expect_refused(made.bytes, made.size,
+    expect_no_bundle(made.bytes, made.size,
                    "this is a desync bundle of format 2, and this build reads 1");
     made.bytes[0] = 'X';
-    expect_refused(made.bytes, made.size, "this is no desync bundle");
+    expect_no_bundle(made.bytes, made.size, "this is no desync bundle");
 }
 
 Test(desync_bundle, refused_memory_is_survived)

@@ -15,7 +15,8 @@
 
 /* ==== input_buffer ==== */
 
-static const ls_input_buffer_config small = {.slots = 2, .input_bytes_max = 4, .window_ticks = 8};
+static const ls_input_buffer_config small_buffer = {
+    .slots = 2, .input_bytes_max = 4, .window_ticks = 8};
 
 static void destroy_buffer(void *buffer)
 {
@@ -76,7 +77,7 @@ Test(input_buffer, a_tick_is_put_in_as_a_whole)
 
 Test(input_buffer, gives_back_what_was_put)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     const uint8_t bytes[] = {0, 255, 7};
     cr_assert_eq(ls_input_buffer_put(buffer, 3, 1, bytes, 3, LS_EVENT_JOINED), LS_OK);
     ls_slot_input input;
@@ -89,7 +90,7 @@ Test(input_buffer, gives_back_what_was_put)
 
 Test(input_buffer, holds_nothing_at_first)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_slot_input untouched = {NULL, 77, 78};
     for (ls_tick tick = 0; tick < 9; tick++) {
         cr_assert_not(ls_input_buffer_has(buffer, tick, 0));
@@ -100,7 +101,7 @@ Test(input_buffer, holds_nothing_at_first)
 
 Test(input_buffer, neighbouring_inputs_do_not_touch)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     static const char *const texts[] = {"aaaa", "bbbb", "cccc", "dddd"};
     for (ls_tick tick = 0; tick < 8; tick++) {
         cr_assert_eq(put_text(buffer, tick, 0, texts[tick % 4]), LS_OK);
@@ -114,7 +115,7 @@ Test(input_buffer, neighbouring_inputs_do_not_touch)
 
 Test(input_buffer, the_first_input_counts)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     cr_assert_eq(put_text(buffer, 0, 0, "one"), LS_OK);
     cr_assert_eq(put_text(buffer, 0, 0, "two"), LS_FULL);
     cr_assert_eq(put_text(buffer, 0, 0, "one"), LS_FULL);
@@ -123,7 +124,7 @@ Test(input_buffer, the_first_input_counts)
 
 Test(input_buffer, an_empty_input_is_an_input)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, 0, LS_EVENT_LEFT), LS_OK);
     ls_slot_input input;
     cr_assert_eq(ls_input_buffer_get(buffer, 0, 0, &input), LS_OK);
@@ -143,7 +144,7 @@ Test(input_buffer, a_simulation_without_input_bytes_has_inputs)
 
 Test(input_buffer, sizes_are_taken_to_the_maximum_and_not_beyond)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     cr_assert_eq(put_text(buffer, 0, 0, "12345"), LS_BAD_ARGUMENT);
     cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, UINT32_MAX, 0), LS_BAD_ARGUMENT);
     cr_assert_not(ls_input_buffer_has(buffer, 0, 0));
@@ -152,7 +153,7 @@ Test(input_buffer, sizes_are_taken_to_the_maximum_and_not_beyond)
 
 Test(input_buffer, the_window_has_two_sharp_ends)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_input_buffer_forget_before(buffer, 100);
     cr_assert_eq(ls_input_buffer_first(buffer), 100);
     cr_assert_eq(put_text(buffer, 99, 0, "a"), LS_STALE);
@@ -170,7 +171,7 @@ Test(input_buffer, the_window_has_two_sharp_ends)
 
 Test(input_buffer, forgetting_makes_room_and_keeps_the_rest)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     for (ls_tick tick = 0; tick < 8; tick++) {
         cr_assert_eq(put_text(buffer, tick, 0, "old"), LS_OK);
     }
@@ -188,7 +189,7 @@ Test(input_buffer, forgetting_makes_room_and_keeps_the_rest)
 
 Test(input_buffer, forgetting_never_goes_back)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_input_buffer_forget_before(buffer, 5);
     cr_assert_eq(put_text(buffer, 5, 0, "a"), LS_OK);
     ls_input_buffer_forget_before(buffer, 5);
@@ -202,7 +203,7 @@ Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
 {
     static const ls_tick firsts[] = {0, 3, 20, UINT32_MAX - 3};
     for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
-        ls_input_buffer *buffer = make(small);
+        ls_input_buffer *buffer = make(small_buffer);
         ls_input_buffer_forget_before(buffer, 14);
         for (ls_tick tick = 14; tick < 22; tick++) {
             cr_assert_eq(put_text(buffer, tick, 0, "old"), LS_OK);
@@ -219,14 +220,14 @@ Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
 
 Test(input_buffer, what_is_put_out_of_order_is_forgotten_by_a_restart)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_slot_input input;
     put_text(buffer, 7, 0, "last");
     put_text(buffer, 2, 1, "one");
     ls_input_buffer_forget_before(buffer, 2);
     put_text(buffer, 3, 0, "two");
     ls_input_buffer_restart(buffer, 0);
-    for (ls_tick tick = 0; tick < small.window_ticks; tick++) {
+    for (ls_tick tick = 0; tick < small_buffer.window_ticks; tick++) {
         cr_assert_eq(ls_input_buffer_get(buffer, tick, 0, &input), LS_NOT_FOUND);
         cr_assert_eq(ls_input_buffer_get(buffer, tick, 1, &input), LS_NOT_FOUND);
     }
@@ -236,7 +237,7 @@ Test(input_buffer, a_jump_of_more_than_the_window_forgets_everything)
 {
     static const ls_tick jumps[] = {8, 9, 1000, UINT32_MAX - 3};
     for (size_t i = 0; i < sizeof jumps / sizeof jumps[0]; i++) {
-        ls_input_buffer *buffer = make(small);
+        ls_input_buffer *buffer = make(small_buffer);
         for (ls_tick tick = 0; tick < 8; tick++) {
             cr_assert_eq(put_text(buffer, tick, 1, "old"), LS_OK);
         }
@@ -249,7 +250,7 @@ Test(input_buffer, a_jump_of_more_than_the_window_forgets_everything)
 
 Test(input_buffer, the_last_ticks_of_all_do_not_wrap)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_input_buffer_forget_before(buffer, UINT32_MAX - 3);
     cr_assert_eq(put_text(buffer, UINT32_MAX, 0, "end"), LS_OK);
     cr_assert_eq(put_text(buffer, 0, 0, "wrap"), LS_STALE);
@@ -278,7 +279,7 @@ Test(input_buffer, a_tick_is_given_when_every_slot_is_there)
 
 Test(input_buffer, events_are_the_bits_of_a_byte)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     ls_slot_input input = {0};
     cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, 0, LS_INPUT_EVENTS_MAX + 1),
                  LS_BAD_ARGUMENT);
@@ -309,7 +310,8 @@ Test(input_buffer, every_failed_allocation_is_survived)
 {
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         ls_input_buffer *buffer = NULL;
-        refused.status = ls_input_buffer_create(&small, &refused.counting.allocator, &buffer);
+        refused.status =
+            ls_input_buffer_create(&small_buffer, &refused.counting.allocator, &buffer);
         cr_assert_eq(buffer != NULL, refused.status == LS_OK);
         ls_input_buffer_destroy(buffer);
     }
@@ -320,7 +322,7 @@ Test(input_buffer, putting_and_getting_never_allocate)
     counting_allocator counting;
     counting_allocator_init(&counting);
     ls_input_buffer *buffer = NULL;
-    cr_assert_eq(ls_input_buffer_create(&small, &counting.allocator, &buffer), LS_OK);
+    cr_assert_eq(ls_input_buffer_create(&small_buffer, &counting.allocator, &buffer), LS_OK);
     uint64_t allocations = counting.allocations;
     uint64_t calls = heap_calls();
     ls_slot_input slots[LS_PLAYERS_MAX];
@@ -339,7 +341,7 @@ Test(input_buffer, putting_and_getting_never_allocate)
 
 Test(input_buffer, a_slot_that_does_not_exist_is_a_mistake, .signal = SIGABRT)
 {
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     put_text(buffer, 0, 2, "a");
 }
 
@@ -350,7 +352,7 @@ Test(input_buffer, random_use_agrees_with_a_model)
         TICKS = 64,
         WINDOW = 8
     };
-    ls_input_buffer *buffer = make(small);
+    ls_input_buffer *buffer = make(small_buffer);
     bool model[TICKS + WINDOW + 4][2] = {{false}};
     uint8_t bytes[TICKS + WINDOW + 4][2] = {{0}};
     ls_tick first = 0;

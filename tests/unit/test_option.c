@@ -1,4 +1,4 @@
-/* What people write on command lines and in files, and lines of a log. */
+/* Options, JSON and frame traces that are read, and lines of a log. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/frame_trace.h"
@@ -349,8 +349,8 @@ Test(frame_trace, a_file_that_cannot_be_is_named)
     ls_frame_recorder recorder = {0};
     cr_assert_eq(ls_frame_recorder_open(&recorder, "/nonexistent/frames", &trace_why), LS_IO);
     cr_assert(strstr(trace_why.bytes, "/nonexistent/frames"));
-    cr_assert_eq(ls_frame_trace_read("/nonexistent/frames", ls_allocator_heap(), &trace, &trace_why),
-                 LS_IO);
+    cr_assert_eq(
+        ls_frame_trace_read("/nonexistent/frames", ls_allocator_heap(), &trace, &trace_why), LS_IO);
     cr_assert(strstr(trace_why.bytes, "/nonexistent/frames"));
 }
 

@@ -471,7 +471,6 @@ Test(lag_notes, late_frames_that_are_not_known_go_over_to_another_connection, .i
 
 /* ---- wait_notes ---- */
 
-
 static ls_wait_notes wait_notes_notes;
 
 static void wait_notes_open_notes(void)

@@ -1,4 +1,4 @@
-/* What a match keeps of peers: budgets, places and what is sent to them. */
+/* A match keeps budgets and places of peers, and messages for them. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/server/journal/event_rows.h"

@@ -1,4 +1,4 @@
-/* What a build and a simulation are known by: the fingerprint, and files of parameters. */
+/* The fingerprint of a build, and files of simulations. */
 #define _GNU_SOURCE
 #include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/simulation/sim_files.h"

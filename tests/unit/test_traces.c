@@ -41,7 +41,7 @@ Test(pass_trace, a_traced_step_is_a_step)
     }
 }
 
-static ls_pass_trace sample(void)
+static ls_pass_trace sample_trace(void)
 {
     return (ls_pass_trace){.tick = 7, .pass_count = 3, .before = 1, .state_hashes = {2, 3, 4}};
 }
@@ -49,8 +49,8 @@ static ls_pass_trace sample(void)
 Test(pass_trace, comparing_names_the_first_pass_that_differs)
 {
     uint32_t pass = 99;
-    ls_pass_trace a = sample();
-    ls_pass_trace b = sample();
+    ls_pass_trace a = sample_trace();
+    ls_pass_trace b = sample_trace();
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_NONE);
     cr_expect_eq(pass, 99);
     b.state_hashes[2] = 9;
@@ -66,11 +66,11 @@ Test(pass_trace, comparing_names_the_first_pass_that_differs)
 Test(pass_trace, traces_that_cannot_be_compared_are_not)
 {
     uint32_t pass = 99;
-    ls_pass_trace a = sample();
-    ls_pass_trace b = sample();
+    ls_pass_trace a = sample_trace();
+    ls_pass_trace b = sample_trace();
     b.tick++;
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_UNKNOWN);
-    b = sample();
+    b = sample_trace();
     b.pass_count--;
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_UNKNOWN);
     const ls_pass_trace none = {0};

@@ -1,4 +1,4 @@
-/* What a supervisor and its workers settle, and whom a service keeps out. */
+/* Settings and messages of workers, bans, and limits of joining. */
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/json.h"
