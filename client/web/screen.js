@@ -175,11 +175,14 @@ export function event({ kind, code, isDown, x, y, text }) {
   calls.ls_web_event(kind, code, isDown, x, y);
 }
 
-// One order after the other: the first one waits for the module.
+// One order after the other: the first one, which opens a match, waits for the module. Others mean
+// nothing without a picture: a window changes its size, or is left, at any time.
 export function obey(orders) {
   let before = Promise.resolve();
+  const carryOut = (order) =>
+    order.type === "open" || canvas ? orders[order.type]?.(order) : undefined;
   self.onmessage = ({ data }) => {
-    before = before.then(() => orders[data.type]?.(data)).catch((error) => {
+    before = before.then(() => carryOut(data)).catch((error) => {
       post({ type: "refused", text: String(error.message ?? error) });
     });
   };

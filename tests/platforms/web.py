@@ -83,6 +83,11 @@ def need_chromium():
         raise Skipped("Chromium is not installed: apt install chromium-headless-shell")
 
 
+def need_address():
+    if not browser.has_address():
+        raise Skipped("browsers open no data channels where there is no address but the loopback's")
+
+
 def compare_chromium():
     need_chromium()
     return compare(run(["node", "tests/web/chromium.mjs", "steps", WEB / "tests", PLAYERS, TICKS]))
@@ -107,6 +112,15 @@ class Programs:
             [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True))
         return self.started[-1]
+
+    def wait_for_file(self, path):
+        """What a program writes into it, once it is ready."""
+        end = time.monotonic() + MATCH_SECONDS_MAX
+        while not (path.exists() and (text := path.read_text(encoding="ascii").strip())):
+            if time.monotonic() > end:
+                raise Failed(f"nothing in {path}")
+            time.sleep(0.05)
+        return text
 
     def serve(self, *words):
         """A server with a door: the server, and the link of its page."""

@@ -12,9 +12,15 @@
 //                                                        end: the last report, as JSON
 //        node chromium.mjs again URL                     plays as a bot to the end, whatever becomes of the server: the
 //                                                        last report and the tick that was lost, as JSON
+//        node chromium.mjs far URL PORT                  plays as a bot to the end by a data channel, whose way leads
+//                                                        by this port: "by the channel" once it does, and the last
+//                                                        report, as JSON
+//        node chromium.mjs touch URL FOLDER              plays on a phone by touch to the end: "waiting" once it has a
+//                                                        seat, and the last report, the touches and what no finger
+//                                                        can tap, as JSON; pictures in the folder
 //        node chromium.mjs refused URL                   presses Play: the words that are shown then, as JSON
-//        node chromium.mjs record URL FILE [PICTURE]     opens a recorded match: its report once it is checked, as
-//                                                        JSON, or the words about it
+//        node chromium.mjs record URL FILE [PICTURE [phone]]  opens a recorded match: its report once it is checked,
+//                                                        as JSON, or the words about it
 //        node chromium.mjs broadcast URL [PICTURE]       watches a broadcast to its end: its report then, as JSON,
 //                                                        with whether it was live
 import { readFile } from "node:fs/promises";
@@ -24,6 +30,7 @@ import { fileURLToPath } from "node:url";
 import { Browser, PROGRAMS } from "./browser.mjs";
 
 const HIDDEN_TICKS = 300;
+const FINGER = 40; // points that it needs
 const DESK = { width: 1280, height: 720 };
 const PHONE = { width: 390, height: 844, pixels: 2, isPhone: true };
 // The page's data channel, once it has one: nothing that comes by it is heard any more.
@@ -35,6 +42,13 @@ const KEEP_CHANNEL = `{
   };
 }`;
 const MUTE_CHANNEL = "window.channel.onmessage = null";
+// The answer of the server names one candidate, which stands for another port from then on.
+const leadChannelBy = (port) => `{
+  const set = RTCPeerConnection.prototype.setRemoteDescription;
+  RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
+    return set.call(this, { type, sdp: sdp.replace(/^(a=candidate:\\S+ \\S+ \\S+ \\S+ \\S+) \\d+/m, "$1 ${Number(port)}") });
+  };
+}`;
 const REPORT = "JSON.parse(document.body.dataset.report ?? '{}')";
 
 async function steps(browser, folder, players, ticks) {
@@ -122,6 +136,122 @@ async function again(browser, url) {
   console.log(JSON.stringify({ ...report, lost: Number(lost.tick) }));
 }
 
+async function far(browser, url, port) {
+  const page = await browser.open(url.replace("#", "?bot#"), DESK);
+  await page.until("document.activeElement?.id === 'play'");
+  await page.evaluate(leadChannelBy(port));
+  await page.evaluate("document.getElementById('play').click()");
+  await page.until(`${REPORT}.pipe === "channel"`);
+  console.log("by the channel");
+  const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
+  console.log(JSON.stringify(report));
+}
+
+// What can be tapped and is shown, but is too small for that, reaches beyond the window or lies on another.
+const WRONG = `(() => {
+  const all = [...document.querySelectorAll("button, input, #stick, #file")]
+    .map((one) => [one.id || one.textContent, one.getBoundingClientRect()])
+    .filter(([, { width }]) => width > 0);
+  return all.flatMap(([name, a], i) => [
+    ...(Math.min(a.width, a.height) < ${FINGER} ? [name + " is small: " + a.width + "x" + a.height] : []),
+    ...(a.left < 0 || a.top < 0 || a.right > innerWidth || a.bottom > innerHeight ? [name + " is cut"] : []),
+    ...all.slice(i + 1)
+      .filter(([, b]) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+      .map(([other]) => name + " lies on " + other),
+  ]);
+})()`;
+
+// A person with two thumbs, and what is seen on the way.
+class Thumbs {
+  taps = 0;
+  pictures = 0;
+  wrong = new Set();
+
+  constructor(page, folder) {
+    this.page = page;
+    this.folder = folder;
+  }
+
+  async look(name) {
+    for (const one of await this.page.evaluate(WRONG)) this.wrong.add(`${name}: ${one}`);
+    await this.page.picture(join(this.folder, `${++this.pictures}-${name}.png`));
+  }
+
+  async put(points) {
+    const type = points.length > 0 ? "touchStart" : "touchEnd";
+    await this.page.call("Input.dispatchTouchEvent", { type, touchPoints: points });
+    this.taps += points.length;
+  }
+
+  async place(selector) {
+    return this.page.evaluate(`(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(
+      document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect())`);
+  }
+
+  async tap(selector) {
+    await this.put([{ ...await this.place(selector), id: 0 }]);
+    await this.put([]);
+  }
+
+  // The stick to one side, with one button held, for so long.
+  async steer(angle, ms) {
+    const stick = await this.place("#stick");
+    const to = { x: stick.x + 60 * Math.cos(angle), y: stick.y + 60 * Math.sin(angle), id: 0 };
+    await this.put([{ ...stick, id: 0 }]);
+    await this.page.call("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [to] });
+    await this.put([to, { ...await this.place("#buttons button:last-child"), id: 1 }]);
+    await new Promise((resolve) => { setTimeout(resolve, ms); });
+    await this.put([]);
+  }
+
+  async steerUntil(tick) {
+    const isThere = `${REPORT}.state === "7" || Number(${REPORT}.tick) >= ${tick}`;
+    for (let turns = 0; !await this.page.evaluate(isThere); turns++) await this.steer(turns, 300);
+  }
+}
+
+async function turn(page, { width, height, pixels }) {
+  await page.call("Emulation.setDeviceMetricsOverride", {
+    width, height, deviceScaleFactor: pixels, mobile: true,
+  });
+  await page.until(`innerWidth === ${width}`);
+}
+
+async function touch(browser, url, folder) {
+  const page = await browser.open(url, PHONE);
+  const thumbs = new Thumbs(page, folder);
+  await page.until("document.activeElement?.id === 'play'");
+  await turn(page, { ...PHONE, width: PHONE.height, height: PHONE.width });
+  await thumbs.look("card-turned");
+  await turn(page, PHONE);
+  await thumbs.look("card");
+  await thumbs.tap("#name");
+  await page.call("Input.insertText", { text: "Ann on a phone" });
+  await thumbs.tap("#play");
+  await page.until(`${REPORT}.state === "2"`);
+  await thumbs.look("waiting");
+  console.log("waiting");
+  await thumbs.steerUntil(120);
+  await thumbs.look("start");
+  await thumbs.tap("#chat");
+  await page.until("document.activeElement?.id === 'said'");
+  await page.call("Input.insertText", { text: "hello from a phone" });
+  await thumbs.look("chat");
+  await page.key("Enter", "\r", true);
+  await page.key("Enter", "\r", false);
+  await thumbs.steerUntil(600);
+  await thumbs.look("middle");
+  await turn(page, { ...PHONE, width: PHONE.height, height: PHONE.width });
+  await thumbs.steerUntil(900);
+  await thumbs.look("turned");
+  await turn(page, PHONE);
+  await thumbs.steerUntil(Infinity);
+  const report = await page.until(`!document.getElementById("card").hidden && ${REPORT}`);
+  await thumbs.look("end");
+  const { taps, pictures, wrong } = thumbs;
+  console.log(JSON.stringify({ ...report, taps, pictures, wrong: [...wrong].join(", ") }));
+}
+
 async function refused(browser, url) {
   const page = await browser.open(url, DESK);
   await page.until("document.activeElement?.id === 'play'");
@@ -143,8 +273,9 @@ async function list(browser, url, picture, kind) {
   console.log(JSON.stringify({ ...report, row }));
 }
 
-async function record(browser, url, file, picture) {
-  const page = await browser.open(url, DESK);
+async function record(browser, url, file, picture, kind) {
+  const screen = kind === "phone" ? PHONE : DESK;
+  const page = await browser.open(url, screen);
   await page.until("document.activeElement?.id === 'play'");
   await page.choose("#file", file);
   const report = await page.until(`${REPORT}.checking === "0" && ${REPORT} ||
@@ -152,7 +283,7 @@ async function record(browser, url, file, picture) {
     document.getElementById("words").textContent !== "Play in this browser." &&
     { words: document.getElementById("words").textContent }`, 120);
   if (report.tick !== undefined) { // the seek bar is along the lower edge
-    await page.click(DESK.width / 2, DESK.height - 14);
+    await page.click(screen.width / 2, screen.height - 14);
     await page.until(`Number(${REPORT}.tick) >= ${report.last} / 2 - ${report.last} / 10`);
   }
   if (picture) await page.picture(picture);
@@ -182,7 +313,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  const commands = { steps, match, code, watch, list, hidden, again, refused, record, broadcast };
+  const commands = { steps, match, code, watch, list, hidden, again, far, touch, refused, record, broadcast };
   await commands[command](browser, ...words);
 } finally {
   await browser.stop();
