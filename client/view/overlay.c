@@ -29,9 +29,10 @@ enum {
     MARGIN = 10,
     PADDING = 8,
     GRAPH_HEIGHT = 50,
-    BAR_HEIGHT = 34,
-    BAR_THICKNESS = 6,
-    FIGURE_COLUMNS = 50, /* of figures */
+    BAR_HEIGHT = 34,      /* of the seek bar; or that of two letters: a finger has to find it */
+    BAR_COLUMNS = 26,     /* of the words to the left of it */
+    BAR_COLUMNS_MIN = 60, /* of the canvas; with fewer the words are above it */
+    FIGURE_COLUMNS = 50,  /* of figures */
     CHAT_COLUMNS_MAX = 64,
     SEAT_GAP_COLUMNS = 3,
 };
@@ -477,23 +478,41 @@ void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to)
     ls_canvas_fill(canvas, (ls_canvas_rect){left + width - 1, top, 1, height}, BOX_EDGE);
 }
 
-/* Where the bar itself lies: right of its text. */
-static ls_canvas_rect bar_of(const ls_overlay *overlay)
+/* The seek bar with its words. */
+typedef struct seek_panel {
+    ls_canvas_rect whole, bar;
+    int32_t bar_height; /* that can be clicked */
+} seek_panel;
+
+static seek_panel seek_panel_of(const ls_overlay *overlay)
 {
-    int32_t text = 26 * (int32_t)overlay->fonts->text.width;
-    int32_t x = MARGIN + PADDING + text;
-    int32_t y = (int32_t)overlay->canvas->height - MARGIN - BAR_HEIGHT / 2;
-    int32_t width = (int32_t)overlay->canvas->width - x - MARGIN - PADDING;
-    return (ls_canvas_rect){x, y - BAR_THICKNESS / 2, LS_MAX(width, 1), BAR_THICKNESS};
+    const ls_canvas_font *font = &overlay->fonts->text;
+    int32_t width = (int32_t)overlay->canvas->width - 2 * MARGIN;
+    int32_t letter = (int32_t)font->height;
+    bool has_row = overlay->canvas->width < BAR_COLUMNS_MIN * font->width;
+    int32_t words = has_row ? 0 : BAR_COLUMNS * (int32_t)font->width;
+    int32_t bar_height = LS_MAX(BAR_HEIGHT, 2 * letter);
+    int32_t height = bar_height + (has_row ? letter : 0);
+    int32_t bottom = (int32_t)overlay->canvas->height - MARGIN;
+    int32_t thickness = LS_MAX(6, letter / 4);
+    return (seek_panel){.whole = {MARGIN, bottom - height, width, height},
+                        .bar = {MARGIN + PADDING + words, bottom - bar_height / 2 - thickness / 2,
+                                LS_MAX(width - words - 2 * PADDING, 1), thickness},
+                        .bar_height = bar_height};
 }
 
-bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share)
+ls_overlay_place ls_overlay_place_at(const ls_overlay *overlay, ls_canvas_point at, double *share)
 {
-    ls_canvas_rect bar = bar_of(overlay);
-    int32_t bottom = (int32_t)overlay->canvas->height - MARGIN;
-    *share = ((double)at.x - bar.x) / bar.width;
-    return at.x >= (float)(bar.x - PADDING) && at.x <= (float)(bar.x + bar.width + PADDING) &&
-           at.y >= (float)(bottom - BAR_HEIGHT) && at.y <= (float)bottom;
+    const seek_panel panel = seek_panel_of(overlay);
+    double x = (double)at.x - panel.bar.x;
+    double above_bottom = (double)(panel.whole.y + panel.whole.height) - (double)at.y;
+    *share = x / panel.bar.width;
+    if (above_bottom < 0 || above_bottom > panel.whole.height || at.x < (float)MARGIN ||
+        x > panel.bar.width + PADDING) {
+        return LS_OVERLAY_PICTURE;
+    }
+    return x >= -PADDING && above_bottom <= panel.bar_height ? LS_OVERLAY_SEEK_BAR
+                                                             : LS_OVERLAY_SEEK_WORDS;
 }
 
 static void speed_words(const ls_playhead *playhead, char *words, size_t capacity)
@@ -509,29 +528,30 @@ static void paint_seek_bar(const ls_overlay *overlay)
 {
     const ls_playhead *playhead = overlay->playhead;
     ls_canvas *canvas = overlay->canvas;
-    ls_canvas_rect bar = bar_of(overlay);
-    int32_t top = (int32_t)canvas->height - MARGIN - BAR_HEIGHT;
-    ls_canvas_rect panel = {MARGIN, top, (int32_t)canvas->width - 2 * MARGIN, BAR_HEIGHT};
-    ls_canvas_fill(canvas, panel, PANEL);
+    const seek_panel panel = seek_panel_of(overlay);
+    const ls_canvas_rect bar = panel.bar;
+    ls_canvas_fill(canvas, panel.whole, PANEL);
     char speed[16];
     char words[64];
     speed_words(playhead, speed, sizeof speed);
     snprintf(words, sizeof words, "%-6s %-6s %" PRIu32, playhead->is_paused ? "paused" : "plays",
              speed, ls_playhead_tick(playhead));
+    bool has_row = panel.whole.height > panel.bar_height;
+    int32_t room = panel.bar_height - (int32_t)overlay->fonts->text.height;
     ls_canvas_text(canvas, &overlay->fonts->text, MARGIN + PADDING,
-                   top + (BAR_HEIGHT - (int32_t)overlay->fonts->text.height) / 2, TEXT, words);
+                   panel.whole.y + (has_row ? PADDING : room / 2), TEXT, words);
     int32_t done = (int32_t)(ls_playhead_share(playhead) * bar.width);
     ls_canvas_fill(canvas, bar, 0x3A4655FFu);
     ls_canvas_fill(canvas, (ls_canvas_rect){bar.x, bar.y, done, bar.height}, WORK);
-    ls_canvas_point knob = {(float)(bar.x + done), (float)bar.y + (float)BAR_THICKNESS / 2.0f};
-    ls_canvas_disc(canvas, knob, 7.0f, 0xFFFFFFFFu);
+    ls_canvas_point knob = {(float)(bar.x + done), (float)bar.y + (float)bar.height / 2.0f};
+    ls_canvas_disc(canvas, knob, (float)bar.height * 1.2f, 0xFFFFFFFFu);
 }
 
 /* ---- all of it ---- */
 
 static int32_t seek_height(const ls_overlay *overlay)
 {
-    return overlay->playhead ? BAR_HEIGHT + 2 * MARGIN : 0;
+    return overlay->playhead ? seek_panel_of(overlay).whole.height + 2 * MARGIN : 0;
 }
 
 ls_overlay_margins ls_overlay_measure(const ls_overlay *overlay)

@@ -56,8 +56,14 @@ void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to)
 void ls_overlay_name(ls_canvas *canvas, const ls_canvas_fonts *fonts, const ls_hud_seat *seat,
                      ls_canvas_point at);
 
-/* Whether this place is on the seek bar, and which share of the record it stands for. Looks at
- * canvas and fonts alone. */
-bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share);
+typedef enum ls_overlay_place {
+    LS_OVERLAY_PICTURE,
+    LS_OVERLAY_SEEK_BAR,
+    LS_OVERLAY_SEEK_WORDS, /* beside it: whether it plays, and how fast */
+} ls_overlay_place;
+
+/* The part of a record's picture at this place, and the share of the record that it stands for.
+ * Looks at canvas and fonts alone. */
+ls_overlay_place ls_overlay_place_at(const ls_overlay *overlay, ls_canvas_point at, double *share);
 
 #endif

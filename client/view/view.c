@@ -66,16 +66,16 @@ static bool is_record(const ls_view *view)
     return view->config.source.go_to != NULL;
 }
 
-static bool find_seek_share(ls_view *view, ls_canvas_point at, double *share)
+static ls_overlay_place find_place(ls_view *view, ls_canvas_point at, double *share)
 {
     ls_overlay overlay = {.canvas = &view->canvas, .fonts = view->fonts};
-    return ls_overlay_seek_share(&overlay, at, share);
+    return ls_overlay_place_at(&overlay, at, share);
 }
 
 static void seek_to(ls_view *view, ls_canvas_point at)
 {
     double share;
-    find_seek_share(view, at, &share);
+    find_place(view, at, &share);
     ls_playhead_seek(&view->playhead, share);
 }
 
@@ -155,8 +155,12 @@ static void receive_button(ls_view *view, const ls_view_event *event)
     if (event->button == LS_BUTTON_MIDDLE) {
         view->is_panning = event->is_down;
     } else if (event->button == LS_BUTTON_LEFT) {
-        view->is_seeking = event->is_down && is_record(view) && view->fonts &&
-                           find_seek_share(view, event->at, &share);
+        bool is_here = event->is_down && is_record(view) && view->fonts;
+        ls_overlay_place place = is_here ? find_place(view, event->at, &share) : LS_OVERLAY_PICTURE;
+        view->is_seeking = place == LS_OVERLAY_SEEK_BAR;
+        if (place == LS_OVERLAY_SEEK_WORDS) {
+            ls_playhead_toggle(&view->playhead);
+        }
     }
     if (view->is_seeking) {
         seek_to(view, event->at);

@@ -12,6 +12,7 @@ const AGAIN_MS = 1000; // before the next match of a room
 const PRESS_MS = 450; // a finger that stays so long is the right button
 
 const of = (id) => document.getElementById(id);
+const hasTouch = matchMedia("(pointer: coarse)").matches;
 const isRelay = relayPort !== 0; // the page's host is no server: it takes the code of one
 let invite = controls.inviteOf(location.hash);
 const asked = new URLSearchParams(location.search);
@@ -85,10 +86,14 @@ function open() {
       (asked.has("bot") ? IS_BOT : 0) | (isRelay ? AT_RELAY : 0),
     socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
   }, [canvas]);
-  if (document.body.classList.contains("touched")) { // of no use: the names of keys
-    send(controls.KEY, controls.KEY_F1, 1);
-    send(controls.KEY, controls.KEY_F1, 0);
-  }
+  hideKeys();
+}
+
+// On a phone the names of keys are of no use.
+function hideKeys() {
+  if (!hasTouch) return;
+  send(controls.KEY, controls.KEY_F1, 1);
+  send(controls.KEY, controls.KEY_F1, 0);
 }
 
 // Another match of the same room, or another try, is played by a client of its own.
@@ -135,6 +140,7 @@ function openRecord(record) {
   of("touch").hidden = true;
   document.body.classList.remove("touched");
   worker.postMessage({ type: "open", canvas, ...record, ...size() }, [canvas]);
+  hideKeys();
 }
 
 async function openFile(file) {
@@ -360,7 +366,6 @@ function prepare() {
   of("code").required = !of("code").hidden;
   of("code").value = of("code").hidden ? "" : invite;
   showCommand();
-  const hasTouch = matchMedia("(pointer: coarse)").matches;
   of("touch").hidden = !hasTouch;
   document.body.classList.toggle("touched", hasTouch);
   of("join").addEventListener("submit", (event) => {

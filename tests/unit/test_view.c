@@ -314,6 +314,43 @@ Test(view, the_seek_bar_is_clicked_and_dragged)
     cr_expect_eq(source.tick, 10, "beside the bar");
 }
 
+Test(view, the_words_beside_the_seek_bar_pause_and_play)
+{
+    show(true);
+    button(LS_BUTTON_LEFT, true, 30, HEIGHT - 27);
+    button(LS_BUTTON_LEFT, false, 30, HEIGHT - 27);
+    frames(50);
+    cr_expect_eq(source.tick, 10, "a tap pauses");
+    move_to(WIDTH - 19, HEIGHT - 27);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 10, "and seeks nowhere");
+    button(LS_BUTTON_LEFT, true, 30, HEIGHT - 27);
+    frames(11);
+    cr_expect_eq(source.tick, 12, "another one plays on");
+}
+
+/* As on a phone. */
+Test(view, large_letters_have_the_seek_bar_below_its_words_as_high_as_two_of_them)
+{
+    static uint8_t large_glyphs[LS_CANVAS_GLYPHS * 8 * 24];
+    const ls_canvas_font font = {.width = 8, .height = 24, .coverage = large_glyphs};
+    const ls_canvas_fonts large = {font, font, font, font};
+    open_view(true);
+    shown_fonts = &large;
+    frame(0);
+    press(LS_KEY_SPACE);
+    button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 10 - 44);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 50, "the upper edge");
+    move_to(19, HEIGHT - 12);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 10, "below the words as well");
+    button(LS_BUTTON_LEFT, false, 19, HEIGHT - 12);
+    button(LS_BUTTON_LEFT, true, WIDTH / 2, HEIGHT - 10 - 60);
+    frames(11);
+    cr_expect_eq(source.tick, 12, "the words play");
+}
+
 Test(view, a_source_may_take_several_frames_to_get_there)
 {
     show(true);

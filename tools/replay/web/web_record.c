@@ -224,11 +224,11 @@ static ls_status open_bundle(ls_text *why)
     const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);
     const ls_desync_verdict *verdict = &bundle->verdict;
     tell("%s, tick %" PRIu32 ", slot %" PRIu32 " (%s): the server has state hash %016" PRIx64
-         ", the client %016" PRIx64 ".\n%s\n%s\n",
+         ", the client %016" PRIx64 ".\n%s\n%s%s",
          bundle->simulation, bundle->tick, bundle->slot, bundle->player, bundle->server_hash,
          bundle->client_hash,
          verdict->why.bytes[0] != '\0' ? verdict->why.bytes : ls_desync_class_text(verdict->kind),
-         why->bytes);
+         why->bytes, why->bytes[0] != '\0' ? "\n" : "");
     tell_places(bundle);
     tell_states(reading);
     tell("\nNext: %s. lockstep-desync explains the whole file.\n",
