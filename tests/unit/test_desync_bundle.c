@@ -236,7 +236,7 @@ Test(desync_bundle, other_files_are_refused_by_name)
     expect_no_bundle(made.bytes, 16, "the bundle is damaged: not even its match can be read");
     made.bytes[8] = 2;
     expect_no_bundle(made.bytes, made.size,
-                   "this is a desync bundle of format 2, and this build reads 1");
+                     "this is a desync bundle of format 2, and this build reads 1");
     made.bytes[0] = 'X';
     expect_no_bundle(made.bytes, made.size, "this is no desync bundle");
 }
