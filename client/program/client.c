@@ -633,7 +633,7 @@ static ls_status create_session(client *player, const ls_session_seat *seat, ls_
     session.seat = *seat;
     ls_packet_sink sink = ls_client_link_sink(player->link);
     ls_status status =
-        ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+        ls_session_create(&session, &sink, ls_allocator_paired(), &player->session, why);
     player->lines = (ls_session_log){.log = &player->console->log,
                                      .session = player->session,
                                      .link = player->link,

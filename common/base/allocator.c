@@ -17,7 +17,7 @@ static void heap_release(void *user, void *memory)
 
 const ls_allocator *ls_allocator_heap(void)
 {
-    static const ls_allocator heap = {heap_allocate, heap_release, NULL};
+    static const ls_allocator heap = {heap_allocate, heap_release, NULL, NULL};
     return &heap;
 }
 
@@ -37,4 +37,17 @@ void *ls_allocate(const ls_allocator *allocator, size_t bytes)
 void ls_release(const ls_allocator *allocator, void *memory)
 {
     allocator->release(allocator->user, memory);
+}
+
+bool ls_allocate_pair(const ls_allocator *allocator, size_t bytes, ls_block_pair *out)
+{
+    return allocator->pairs && allocator->pairs->acquire(bytes, out);
+}
+
+void ls_release_pair(ls_block_pair *pair)
+{
+    if (pair->memory) {
+        pair->memory->release(pair);
+    }
+    *pair = (ls_block_pair){.memory = NULL};
 }

@@ -176,6 +176,7 @@ static ls_status create_states(ls_replay_window *window, const ls_sim_instance *
     uint32_t ticks = window->config.window_ticks;
     bool needs_copy = window->engine || !ls_schema_is_canonical_here();
     ls_state_history_config history = history_config(&window->config, state_bytes);
+    history.pair = needs_copy ? NULL : ls_sim_instance_block_pair(instance);
     window->state_bytes = state_bytes;
     window->lead_ticks =
         state_bytes <= LS_REPLAY_MEDIUM_STATE_BYTES ? LEAD_TICKS : LEAD_TICKS_OF_LARGE;
@@ -294,8 +295,8 @@ static bool is_wanted(const ls_replay_window *window, ls_tick tick)
     return is_found;
 }
 
-/* `state` without bytes: it is not to be had. */
-LS_TICK_CODE static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
+/* `state` without bytes: it is not to be had. Whether it is kept. */
+LS_TICK_CODE static bool record_tick(ls_replay_window *window, const ls_tick_inputs *inputs,
                                      ls_history_state state, uint64_t state_hash)
 {
     ls_tick tick = inputs->tick + 1;
@@ -306,6 +307,7 @@ LS_TICK_CODE static void record_tick(ls_replay_window *window, const ls_tick_inp
     state.is_wanted = is_wanted(window, tick);
     bool has_state = state.bytes && ls_state_history_add(window->history, tick, state);
     note(window, tick, state_hash, has_state);
+    return has_state;
 }
 
 /* An engine's save costs time: not all states are kept where they are large. */
@@ -325,7 +327,7 @@ void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_input
             ls_sim_instance_image_of_save(window->engine, saved->bytes, window->canonical) == LS_OK;
         state.bytes = is_had ? window->canonical : NULL;
     }
-    record_tick(window, inputs, state, state_hash);
+    (void)record_tick(window, inputs, state, state_hash);
 }
 
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
@@ -336,7 +338,9 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
     if (!is_left_out(window, inputs->tick + 1)) {
         state.bytes = state_of(window, instance);
     }
-    record_tick(window, inputs, state, state_hash);
+    if (record_tick(window, inputs, state, state_hash)) {
+        ls_state_history_share(window->history);
+    }
 }
 
 void ls_replay_window_prefetch(const ls_replay_window *window)

@@ -2,72 +2,12 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/diagnosis/copy_sharing.h"
+#include "lockstep/common/diagnosis/word_changes.h"
 #include "lockstep/common/simulation/state_hash.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-/* ---- word changes ---- */
-
-enum {
-    WORD_BYTES = 8,
-    MANY_WORDS = 64, /* that are compared at once, and then some of them */
-    SOME_WORDS = 8,
-};
-
-static bool are_equal(const ls_word_blocks *blocks, size_t at, size_t words)
-{
-    return at + words <= blocks->count &&
-           memcmp(blocks->before + at, blocks->now + at, words * WORD_BYTES) == 0;
-}
-
-static bool are_some_equal(const ls_word_blocks *blocks, size_t at)
-{
-    uint64_t difference = 0;
-    if (at + SOME_WORDS > blocks->count) {
-        return false;
-    }
-    for (size_t i = 0; i < SOME_WORDS; i++) {
-        difference |= blocks->before[at + i] ^ blocks->now[at + i];
-    }
-    return difference == 0;
-}
-
-bool ls_word_changes_next(const ls_word_blocks *blocks, ls_word_run *run)
-{
-    size_t at = run->end;
-    while (are_equal(blocks, at, MANY_WORDS)) {
-        at += MANY_WORDS;
-    }
-    while (are_some_equal(blocks, at)) {
-        at += SOME_WORDS;
-    }
-    while (at < blocks->count && blocks->before[at] == blocks->now[at]) {
-        at++;
-    }
-    if (at == blocks->count) {
-        return false;
-    }
-    run->first = at;
-    run->end = at + 1;
-    for (at = run->end; at < blocks->count && at <= run->end + 1; at++) {
-        run->end = blocks->before[at] != blocks->now[at] ? at + 1 : run->end;
-    }
-    return true;
-}
-
-ls_word_figures ls_word_changes_count(const ls_word_blocks *blocks)
-{
-    ls_word_figures figures = {0, 0};
-    bool is_in_group = false;
-    for (size_t i = 0; i < blocks->count; i++) {
-        bool differs = blocks->now[i] != blocks->before[i];
-        figures.words += differs;
-        figures.groups += differs && !is_in_group;
-        is_in_group = differs;
-    }
-    return figures;
-}
 
 /* ---- changes of chunks ---- */
 
@@ -86,6 +26,7 @@ typedef struct chunk_changes {
 } chunk_changes;
 
 enum {
+    WORD_BYTES = 8,
     HASH_BYTES = 8,
     SAMPLES = 64, /* chunks that are looked into */
 };
@@ -200,10 +141,12 @@ typedef struct snapshot {
 struct ls_state_history {
     const ls_allocator *allocator;
     ls_state_history_config config;
-    size_t words;          /* of a state; the last one may be filled up with zeros */
-    uint64_t *state;       /* that of tick `shown` */
-    uint8_t *chunk_hashes; /* of the newest state */
-    bool has_chunk_hashes; /* they are known */
+    size_t words;             /* of a state; the last one may be filled up with zeros */
+    uint64_t *state;          /* that of tick `shown` */
+    const uint64_t *lent;     /* by the pair, to `state` or a snapshot; NULL: nothing is */
+    ls_copy_sharing *sharing; /* of `state` with the live one; NULL: not, or not any more */
+    uint8_t *chunk_hashes;    /* of the newest state */
+    bool has_chunk_hashes;    /* they are known */
     ls_tick shown;
     ls_tick newest;
     ls_tick oldest; /* of the states that the log leads back to */
@@ -282,16 +225,39 @@ static bool allocate_snapshots(ls_state_history *history)
     return has_all;
 }
 
+static ls_status allocate_state(ls_state_history *history)
+{
+    const ls_block_pair *pair = history->config.pair;
+    if (pair) {
+        history->state = (uint64_t *)(void *)pair->copy;
+        history->lent = history->state;
+        return ls_copy_sharing_create(pair, history->allocator, &history->sharing);
+    }
+    history->state = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
+    return history->state ? LS_OK : LS_NO_MEMORY;
+}
+
+/* The pair may be gone by now. */
+static void release_words(const ls_state_history *history, uint64_t *words)
+{
+    if (words != history->lent) {
+        ls_release(history->allocator, words);
+    }
+}
+
 static ls_status allocate_parts(ls_state_history *history)
 {
     const ls_allocator *allocator = history->allocator;
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     history->words = words_of(history->config.state_bytes);
     history->log_words = history->config.log_bytes / WORD_BYTES;
-    history->state = ls_allocate_array(allocator, history->words, WORD_BYTES);
+    ls_status status = allocate_state(history);
+    if (status != LS_OK) {
+        return status;
+    }
     history->chunk_hashes = ls_allocate_array(allocator, chunks, CHUNK_HASH_BYTES);
     history->log = ls_allocate_array(allocator, history->log_words, WORD_BYTES);
-    bool has_all = history->state && history->chunk_hashes && history->log;
+    bool has_all = history->chunk_hashes && history->log;
     return has_all && allocate_snapshots(history) ? LS_OK : LS_NO_MEMORY;
 }
 
@@ -324,11 +290,12 @@ void ls_state_history_destroy(ls_state_history *history)
     ls_state_loan_end(&history->loan);
     for (uint32_t i = 0; i < history->snapshot_count; i++) {
         ls_release(history->allocator, history->snapshots[i].is_touched);
-        ls_release(history->allocator, history->snapshots[i].words);
+        release_words(history, history->snapshots[i].words);
     }
     ls_release(history->allocator, history->log);
     ls_release(history->allocator, history->chunk_hashes);
-    ls_release(history->allocator, history->state);
+    release_words(history, history->state);
+    ls_copy_sharing_destroy(history->sharing);
     ls_release(history->allocator, history);
 }
 
@@ -361,6 +328,15 @@ static uint32_t words_behind(uint64_t head)
     return (uint32_t)head;
 }
 
+/* Of the state that is shown, which shares memory with the live one; others share none. */
+static void before_write(const ls_state_history *history, const uint64_t *to, size_t first,
+                         size_t count)
+{
+    if (history->sharing && to == history->state && count > 0) {
+        ls_copy_sharing_before_write(history->sharing, first * WORD_BYTES, count * WORD_BYTES);
+    }
+}
+
 /* Applies the runs that lie in the ring from `place` on. */
 static void apply_runs(const ls_state_history *history, size_t place, size_t words, uint64_t *to)
 {
@@ -369,6 +345,7 @@ static void apply_runs(const ls_state_history *history, size_t place, size_t wor
         uint32_t count = words_behind(head);
         place = in_ring(history, place + HEAD_WORDS);
         size_t before_end = LS_MIN(count, history->log_words - place);
+        before_write(history, to, first_of(head), count);
         xor_words(to + first_of(head), history->log + place, before_end);
         xor_words(to + first_of(head) + before_end, history->log, count - before_end);
         place = in_ring(history, place + count);
@@ -404,6 +381,7 @@ static void apply_snapshot(const ls_state_history *history, const snapshot *with
     for (size_t chunk = 0; with->is_there && chunk < chunks; chunk++) {
         if (with->is_touched[chunk]) {
             size_t first = chunk * CHUNK_WORDS;
+            before_write(history, to, first, words_of_chunk(history, chunk));
             xor_words(to + first, with->words + first, words_of_chunk(history, chunk));
         }
     }
@@ -565,6 +543,7 @@ static void add_run(frame *made, size_t first, const uint64_t *now, size_t count
             made->direct->words[first + i] ^= before[i] ^ now[i];
         }
     }
+    before_write(made->history, made->history->state, first, count);
     memcpy(before, now, count * WORD_BYTES);
 }
 
@@ -653,6 +632,7 @@ static void note_chunk_hashes(ls_state_history *history, const uint8_t *chunk_ha
 void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
     ls_state_loan_end(&history->loan);
+    before_write(history, history->state, 0, history->words);
     memcpy(history->state, state->bytes, history->config.state_bytes);
     note_chunk_hashes(history, state->chunk_hashes);
     history->whole = tick;
@@ -716,6 +696,14 @@ static void touch_snapshots(ls_state_history *history)
         }
     }
     history->untouched -= words;
+}
+
+/* States of which most changes go from block to block. */
+static void end_sharing(ls_state_history *history)
+{
+    before_write(history, history->state, 0, history->words);
+    ls_copy_sharing_destroy(history->sharing);
+    history->sharing = NULL;
 }
 
 /* Takes the state that is shown, which becomes the next newer one. */
@@ -797,6 +785,7 @@ static void push_newest(ls_state_history *history)
 
 static void add_whole(ls_state_history *history, ls_tick tick, const ls_history_state *state)
 {
+    end_sharing(history);
     make_snapshots_whole(history);
     if (is_kept(history, tick)) {
         push_newest(history);
@@ -894,7 +883,15 @@ LS_TICK_CODE bool ls_state_history_add(ls_state_history *history, ls_tick tick,
     if (how == ADDING_DIFFERENCES) {
         shift_snapshots(history);
     }
+
     return true;
+}
+
+void ls_state_history_share(ls_state_history *history)
+{
+    if (history->sharing) {
+        ls_copy_sharing_turn(history->sharing);
+    }
 }
 
 /* ---- questions ---- */

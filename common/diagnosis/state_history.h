@@ -29,6 +29,10 @@ typedef struct ls_state_history_config {
     uint32_t reach_ticks;  /* one state that is at least so old is always there */
     uint32_t snapshots;    /* 2 .. LS_HISTORY_SNAPSHOTS_MAX, which share that time evenly */
     size_t tick_bytes;     /* that may be compared for each tick that has passed; 0: any */
+
+    /* In whose block the live states lie and in whose copy the newest one is kept, so that the two
+     * share memory; borrowed until destroy. NULL: the history has a block of its own. */
+    const ls_block_pair *pair;
 } ls_state_history_config;
 
 /* A log of this size holds the states of `ticks` ticks whatever changes, and no snapshots are
@@ -59,6 +63,10 @@ void ls_state_history_start(ls_state_history *history, ls_tick tick, const ls_hi
  * that, never the time. */
 bool ls_state_history_add(ls_state_history *history, ls_tick tick, ls_history_state state);
 
+/* The state that was just added is the live one, in the block of the pair: some more of the pages
+ * that hold still share memory with it. */
+void ls_state_history_share(ls_state_history *history);
+
 /* Asks for the memory that adding the next state will need. */
 void ls_state_history_prefetch(const ls_state_history *history);
 
@@ -82,31 +90,6 @@ void ls_state_history_let_go(ls_state_history *history);
 /* The oldest state that is there, and the newest not after `tick`; false when there is none. */
 ls_tick ls_state_history_oldest(const ls_state_history *history);
 bool ls_state_history_newest_until(const ls_state_history *history, ls_tick tick, ls_tick *out);
-
-/* ---- Word changes: where two blocks of 64-bit words differ, as runs of words. Reads only ---- */
-
-typedef struct ls_word_blocks {
-    const uint64_t *before;
-    const uint64_t *now;
-    size_t count; /* of words, of either */
-} ls_word_blocks;
-
-typedef struct ls_word_run {
-    size_t first;
-    size_t end; /* behind the last */
-} ls_word_run;
-
-/* The next run that is not before `run->end`, which is 0 at first; false: there is none. A run goes
- * on over a single word that is equal, so that two words or more lie between two runs. */
-bool ls_word_changes_next(const ls_word_blocks *blocks, ls_word_run *run);
-
-/* How many words differ, and how many of them have none that differs before them. */
-typedef struct ls_word_figures {
-    size_t words;
-    size_t groups;
-} ls_word_figures;
-
-ls_word_figures ls_word_changes_count(const ls_word_blocks *blocks);
 
 LS_C_END
 

@@ -32,13 +32,17 @@ _Thread_local ls_plugin_place ls_plugin_place_here;
 /* A larger state is read and written in an order that only its simulation knows. */
 #define PREFETCHED_BYTES_MAX ((size_t)1024)
 
+/* Of smaller states a copy takes less than the bookkeeping of its pages is worth. */
+#define PAIRED_BYTES_MIN ((size_t)16 << 20)
+
 /* A callback's save begins with the count of the engine's own bytes. */
 #define SAVE_HEADER_BYTES LS_SAVE_HEAD_BYTES
 
 typedef struct aligned_block {
     uint8_t *memory; /* as the allocator gave it */
     size_t memory_bytes;
-    void *bytes; /* aligned, inside memory */
+    void *bytes;        /* aligned, inside memory */
+    ls_block_pair pair; /* or in the place of memory */
 } aligned_block;
 
 /* Bytes that changed and that no pass has named, between two hashes of all bytes. */
@@ -90,8 +94,18 @@ static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_
     return true;
 }
 
+static bool pair_allocate(const ls_allocator *allocator, size_t bytes, aligned_block *out)
+{
+    bool is_paired = bytes >= PAIRED_BYTES_MIN && ls_allocate_pair(allocator, bytes, &out->pair);
+    if (is_paired) {
+        out->bytes = out->pair.block;
+    }
+    return is_paired;
+}
+
 static void block_release(const ls_allocator *allocator, aligned_block *block)
 {
+    ls_release_pair(&block->pair);
     if (block->memory) {
         ALLOW(block->memory, block->memory_bytes);
     }
@@ -104,7 +118,8 @@ static void block_release(const ls_allocator *allocator, aligned_block *block)
 static bool take_blocks(ls_sim_instance *instance)
 {
     const ls_allocator *allocator = instance->allocator;
-    return block_allocate(allocator, instance->state_bytes, &instance->state) &&
+    return (pair_allocate(allocator, instance->state_bytes, &instance->state) ||
+            block_allocate(allocator, instance->state_bytes, &instance->state)) &&
            (instance->scratch_bytes == 0 ||
             block_allocate(allocator, instance->scratch_bytes, &instance->scratch));
 }
@@ -340,7 +355,7 @@ void ls_sim_instance_rest(ls_sim_instance *instance)
 
 ls_status ls_sim_instance_wake(ls_sim_instance *instance)
 {
-    if (instance->state.memory) {
+    if (instance->state.bytes) {
         return LS_OK;
     }
     ls_status status = take_blocks(instance) ? make_state_0(instance, NULL) : LS_NO_MEMORY;
@@ -383,6 +398,11 @@ void *ls_sim_instance_state(ls_sim_instance *instance)
 const void *ls_sim_instance_view(const ls_sim_instance *instance)
 {
     return instance->state.bytes;
+}
+
+const ls_block_pair *ls_sim_instance_block_pair(const ls_sim_instance *instance)
+{
+    return instance->state.pair.memory ? &instance->state.pair : NULL;
 }
 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance)

@@ -47,6 +47,10 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
 void *ls_sim_instance_state(ls_sim_instance *instance);
 const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, for reading */
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
+
+/* The block that a large state lies in, with room for a copy that one caller may make there; NULL
+ * where the allocator has no pairs. Borrowed until destroy or rest. */
+const ls_block_pair *ls_sim_instance_block_pair(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
 /* Back to state 0, as create made it. Returns the status of init; after a failure only destroy may

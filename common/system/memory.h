@@ -27,6 +27,9 @@ void ls_heap_leave_hole(size_t bytes);
  * twice. Smaller ones, and more, are of the C heap. */
 const ls_allocator *ls_allocator_large(void);
 
+/* The C heap, with pairs where the system can share pages between a block and its copy. */
+const ls_allocator *ls_allocator_paired(void);
+
 /* ---- Pages: memory in whole pages, which can be closed to reading and writing, and the size of
  * those that a large block lies in ---- */
 

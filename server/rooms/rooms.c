@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/player_name.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/output.h"
 
 #include <string.h>
@@ -212,7 +213,7 @@ static ls_status create_host(ls_rooms *rooms, ls_text *why)
     host->table.on_advanced = on_advanced;
     host->table.put_off = rooms->config.put_off ? put_off : NULL;
     host->table.user = rooms;
-    ls_status status = ls_host_create(host, ls_allocator_heap(), &rooms->host, why);
+    ls_status status = ls_host_create(host, ls_allocator_paired(), &rooms->host, why);
     ls_cipher_wipe(&host->sealed, sizeof host->sealed);
     return status;
 }

@@ -18,7 +18,7 @@ enum {
     FILE_BYTES_MAX = 1 << 17,
 };
 
-static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL};
+static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL, NULL};
 
 /* ---- the file ---- */
 

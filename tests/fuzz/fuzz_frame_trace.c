@@ -12,7 +12,7 @@ enum {
     FRAMES_MAX = 4096,
 };
 
-static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL};
+static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL, NULL};
 
 static void check_again(const ls_frame_trace *trace)
 {

@@ -23,7 +23,7 @@ enum {
     INPUT_BYTES = 16,
 };
 
-static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL};
+static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL, NULL};
 
 /* ---- blocks of ticks ---- */
 

@@ -170,7 +170,7 @@ static void release(void *user, void *memory)
 
 const ls_allocator *fuzz_memory_allocator(void)
 {
-    static const ls_allocator allocator = {allocate, release, NULL};
+    static const ls_allocator allocator = {allocate, release, NULL, NULL};
     return &allocator;
 }
 

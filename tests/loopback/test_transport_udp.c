@@ -568,7 +568,7 @@ Test(transport_udp, lack_of_memory_is_a_status)
     for (; status != LS_OK; allowed++) {
         cr_assert_leq(allowed, ALLOCATIONS_MAX);
         size_t left = allowed;
-        ls_allocator allocator = {allocate_some, release_some, &left};
+        ls_allocator allocator = {allocate_some, release_some, &left, NULL};
         ls_transport_udp_server_config config = ls_station_server_config(64);
         ls_transport *transport = NULL;
         ls_text error = {""};

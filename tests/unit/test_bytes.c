@@ -276,7 +276,7 @@ static void *asked_allocate(void *user, size_t bytes)
 
 Test(allocator, the_largest_product_that_fits_is_asked_for)
 {
-    const ls_allocator asked = {asked_allocate, NULL, NULL};
+    const ls_allocator asked = {asked_allocate, NULL, NULL, NULL};
     cr_assert_null(ls_allocate_array(&asked, SIZE_MAX / 8, 8));
     cr_assert_eq(asked_bytes, SIZE_MAX / 8 * 8);
 }

@@ -125,7 +125,7 @@ static void *allocate_nothing(void *user, size_t bytes)
 
 Test(plugin_statics, without_memory_nothing_is_watched)
 {
-    const ls_allocator empty = {allocate_nothing, NULL, NULL};
+    const ls_allocator empty = {allocate_nothing, NULL, NULL, NULL};
     ls_plugin_statics statics;
     ls_plugin_statics_begin(&statics, code(), false, &empty);
     cr_assert_eq(statics.segment_count, 0);

@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, mincore */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/state_history.h"
+#include "lockstep/common/diagnosis/word_changes.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
@@ -28,7 +29,7 @@ static bool was_added[TICKS + 1];
 /* A log for all states of the time, one for few of them, and one that no dense change fits in. */
 static ls_state_history_config config_with(size_t log_bytes)
 {
-    return (ls_state_history_config){STATE_BYTES, log_bytes, RECENT, REACH, 2, 0};
+    return (ls_state_history_config){STATE_BYTES, log_bytes, RECENT, REACH, 2, 0, NULL};
 }
 
 static ls_state_history_config roomy(void)
@@ -417,7 +418,7 @@ Test(state_history, chunk_hashes_tell_what_has_changed)
     };
     static uint8_t made[ADDED + 1][BYTES];
     static uint64_t hashes[3];
-    const ls_state_history_config config = {BYTES, 300 << 10, 200, 100, 2, 0};
+    const ls_state_history_config config = {BYTES, 300 << 10, 200, 100, 2, 0, NULL};
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(&config, ls_allocator_heap(), &history), LS_OK);
     keep_until_end(history, destroy_history);
@@ -451,13 +452,13 @@ static ls_status create_with(ls_state_history_config config)
 
 Test(state_history, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 2, 0}), LS_OK);
-    cr_expect_eq(create_with((ls_state_history_config){0, 64, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 56, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 65, 1, 0, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 1, 2, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 2, 0, NULL}), LS_OK);
+    cr_expect_eq(create_with((ls_state_history_config){0, 64, 1, 0, 2, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 56, 1, 0, 2, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 65, 1, 0, 2, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 1, 2, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 1, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_state_history_config){1, 64, 1, 0, 17, 0, NULL}), LS_BAD_ARGUMENT);
 }
 
 /* ---- memory that the system has handed out ---- */
@@ -530,8 +531,9 @@ static void change_chunk(uint32_t chunk, ls_tick tick)
 
 static ls_state_history *open_large(void)
 {
-    static const ls_allocator mapped = {map_block, unmap_block, NULL};
-    const ls_state_history_config config = {LARGE_BYTES, LARGE_BYTES / 2, RECENT, REACH, 2, 0};
+    static const ls_allocator mapped = {map_block, unmap_block, NULL, NULL};
+    const ls_state_history_config config = {LARGE_BYTES, LARGE_BYTES / 2, RECENT, REACH, 2, 0,
+                                            NULL};
     ls_state_history *history = NULL;
     cr_assert_eq(ls_state_history_create(&config, &mapped, &history), LS_OK);
     large = keep_until_end(calloc(1, LARGE_BYTES), free);

@@ -527,7 +527,7 @@ static void release_few(void *user, void *memory)
 Test(tick_history, without_memory_for_all_of_it_there_is_none_of_it)
 {
     few_pieces few = {.left = 2}; /* itself and one piece */
-    ls_allocator allocator = {allocate_few, release_few, &few};
+    ls_allocator allocator = {allocate_few, release_few, &few, NULL};
     ls_tick_history *history = NULL;
     cr_assert_eq(ls_tick_history_create(SLOTS, BYTES_MAX, &allocator, &history), LS_OK);
     uint64_t chain = add_ticks(history, 0, 200, BYTES_MAX, LS_TICK_CHAIN_START);

@@ -247,7 +247,7 @@ static void give_pages(void *user, void *pages)
 
 static const ls_allocator *state_allocator(void)
 {
-    static const ls_allocator pages = {allocate_pages, give_pages, NULL};
+    static const ls_allocator pages = {allocate_pages, give_pages, NULL, NULL};
     return &pages;
 }
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/memory.h"
 
+#include "lockstep/common/system/shared_memory.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -101,7 +103,79 @@ static void release_large(void *user, void *memory)
 
 const ls_allocator *ls_allocator_large(void)
 {
-    static const ls_allocator allocator = {allocate_large, release_large, NULL};
+    static const ls_allocator allocator = {allocate_large, release_large, NULL, NULL};
+    return &allocator;
+}
+
+/* ---- pairs ---- */
+
+#if defined(__linux__)
+static bool acquire_pair(size_t bytes, ls_block_pair *out);
+static void share_pair(const ls_block_pair *pair, size_t first, size_t bytes);
+static void part_pair(const ls_block_pair *pair, size_t first, size_t bytes);
+static void release_pair(const ls_block_pair *pair);
+
+static const ls_pair_memory pair_memory = {acquire_pair, share_pair, part_pair, release_pair};
+
+/* The block is a private mapping of the copy's file: the system copies a page of it when somebody
+ * writes to it, and this system forgets that copy when it is told that it is not needed. */
+static bool acquire_pair(size_t bytes, ls_block_pair *out)
+{
+    size_t page_bytes = ls_pages_size();
+    size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    int file = ls_shared_memory_make("lockstep-state");
+    void *copy = file >= 0 ? ls_shared_memory_map(file, whole) : NULL;
+    void *block =
+        copy ? mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    ls_shared_memory_close(file);
+    if (block == MAP_FAILED) {
+        ls_shared_memory_release(copy, whole);
+        return false;
+    }
+    *out = (ls_block_pair){block, copy, whole, page_bytes, &pair_memory};
+    return true;
+}
+
+static void share_pair(const ls_block_pair *pair, size_t first, size_t bytes)
+{
+    (void)madvise(pair->block + first, bytes, MADV_DONTNEED);
+}
+
+/* Writing what is there already is enough. */
+static void part_pair(const ls_block_pair *pair, size_t first, size_t bytes)
+{
+    for (size_t at = first; at < first + bytes; at += pair->page_bytes) {
+        volatile uint8_t *byte = pair->block + at;
+        *byte = *byte;
+    }
+}
+
+static void release_pair(const ls_block_pair *pair)
+{
+    munmap(pair->block, pair->bytes);
+    ls_shared_memory_release(pair->copy, pair->bytes);
+}
+
+#define PAIRS &pair_memory
+#else
+#define PAIRS NULL
+#endif
+
+static void *allocate_heap(void *user, size_t bytes)
+{
+    (void)user;
+    return ls_allocate(ls_allocator_heap(), bytes);
+}
+
+static void release_heap(void *user, void *memory)
+{
+    (void)user;
+    ls_release(ls_allocator_heap(), memory);
+}
+
+const ls_allocator *ls_allocator_paired(void)
+{
+    static const ls_allocator allocator = {allocate_heap, release_heap, NULL, PAIRS};
     return &allocator;
 }
 

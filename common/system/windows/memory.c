@@ -25,6 +25,11 @@ const ls_allocator *ls_allocator_large(void)
     return ls_allocator_heap();
 }
 
+const ls_allocator *ls_allocator_paired(void)
+{
+    return ls_allocator_heap();
+}
+
 /* ---- pages ---- */
 
 #define PLACE_BYTES ((uintptr_t)64 << 10) /* where the system lets memory begin: at multiples */

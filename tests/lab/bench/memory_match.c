@@ -1,6 +1,7 @@
 #include "lockstep/tests/lab/bench/memory_match.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/system/memory.h"
 #include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"
@@ -219,6 +220,7 @@ ls_memory_match *bench_memory_match_create(const bench_memory_match_config *conf
     match->clock_cost_ns = bench_clock_cost_ns();
     virtual_setup setup = virtual_setup_default(simulation_of(config), config->players, 0);
     setup.match = host_config(config);
+    setup.allocator = ls_allocator_paired(); /* as the programs do */
     setup.clients = 0;
     setup.predict_ticks = config->predict_ticks;
     setup.seed = config->seed;

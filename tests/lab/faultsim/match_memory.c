@@ -93,8 +93,8 @@ ls_match_memory *faultsim_match_memory_create(void)
     if (!memory) {
         return NULL;
     }
-    memory->cores = (ls_allocator){allocate_counted, release, memory};
-    memory->harness = (ls_allocator){allocate, release, memory};
+    memory->cores = (ls_allocator){allocate_counted, release, memory, NULL};
+    memory->harness = (ls_allocator){allocate, release, memory, NULL};
     memory->block = map_pages(BLOCK_BYTES);
     if (!memory->block) {
         free(memory);

@@ -834,7 +834,7 @@ virtual_network *virtual_network_of_datagrams(const virtual_network_setup *setup
     present = network;
     network->base.operations = &operations;
     network->allocator = setup->allocator;
-    network->server_allocator = (ls_allocator){allocate_counted, release_counted, network};
+    network->server_allocator = (ls_allocator){allocate_counted, release_counted, network, NULL};
     network->seed = setup->seed;
     network->accounts.accounts = ls_allocate_array(setup->allocator, ADDRESS_ACCOUNTS_MAX,
                                                    sizeof *network->accounts.accounts);
