@@ -39,6 +39,7 @@ bool ls_peer_seats_claim(ls_peer_seats *seats, ls_peer_seat *seat, ls_peer_seat_
         return false;
     }
     seat->id = first + seat->generation * seats->count;
+    seats->taken_count++;
     ls_peer_seats_set_state(seats, seat, state);
     return true;
 }
@@ -107,4 +108,5 @@ void ls_peer_seats_retire_reported(ls_peer_seats *seats)
     uint32_t generation = seats->told->generation + 1;
     *seats->told = (ls_peer_seat){.generation = generation};
     seats->told = NULL;
+    seats->taken_count--;
 }

@@ -31,6 +31,7 @@ typedef struct ls_peer_seat {
 typedef struct ls_peer_seats {
     ls_peer_seat *seats;
     uint32_t count;
+    uint32_t taken_count;    /* seats that are not free */
     uint32_t deadline_count; /* seats that have a deadline */
     uint32_t ended_count;    /* seats in state ENDED */
     ls_peer_seat *told;      /* the seat in state TOLD, or NULL */

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    DATAGRAMS_PER_TURN_MAX = 512,
+    DATAGRAMS_PER_TURN_MAX = 512, /* or, if that is more, so many of each peer */
+    DATAGRAMS_OF_PEER_MAX = 16,
     LEAVE_WAIT_MS = 10,
     LOOP_PERIOD_MS = 8, /* repeats and time-outs; packets do not wait for it */
     SILENCE_MS = 100,   /* after which a client asks the system for another way */
@@ -227,9 +228,13 @@ LS_TICK_CODE static void continue_exchange(transport_udp *transport, uint64_t no
     }
 }
 
+/* A server that was held up for some ticks finds a datagram a tick of each peer. What is left for
+ * the next turn is late: ticks are closed in between. */
 static void begin_turn(transport_udp *transport, uint64_t now)
 {
-    transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
+    uint32_t datagrams = transport->seats.taken_count * DATAGRAMS_OF_PEER_MAX;
+    transport->turn_end =
+        transport->total.packets_received + LS_MAX(datagrams, DATAGRAMS_PER_TURN_MAX);
     ls_datagram_socket_begin_turn(transport->socket, now);
 }
 

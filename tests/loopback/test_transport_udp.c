@@ -110,6 +110,33 @@ Test(transport_udp, each_of_several_clients_is_a_peer_of_its_own)
     LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
 }
 
+Test(transport_udp, what_many_peers_have_sent_meanwhile_is_taken_in_one_turn)
+{
+    enum {
+        CLIENTS = 40,
+        EACH = 15
+    };
+    server = ls_station_listen(CLIENTS);
+    static ls_station clients[CLIENTS];
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
+        LS_RUN_UNTIL(clients[i].connected_count == 1 && server.connected_count == i + 1, &server,
+                     &clients[i]);
+    }
+    size_t before = server.received_count;
+    for (size_t i = 0; i < CLIENTS * EACH; i++) {
+        ls_station *sender = &clients[i % CLIENTS];
+        ls_station_send(sender, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
+        ls_transport_flush(sender->transport);
+    }
+    ls_station_turn(&server);
+    cr_assert_eq(server.received_count - before, CLIENTS * EACH);
+    cr_assert_not(ls_transport_udp_has_more(server.transport));
+    for (size_t i = 0; i < CLIENTS; i++) {
+        ls_station_close(&clients[i]);
+    }
+}
+
 static ls_peer_id receive_packet(ls_station *station)
 {
     ls_transport_event event;
