@@ -191,13 +191,13 @@ LS_TICK_CODE static bool store_tick(ls_confirmed_ticks *ticks)
 
 LS_TICK_CODE static ls_status start_cursor(ls_confirmed_ticks *ticks, ls_tick first)
 {
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    if (first != ticks->keyframe &&
-        ls_input_buffer_tick(ticks->inputs, first - 1, before) != LS_OK) {
+    ls_slot_input before[LS_PLAYERS_MAX];
+    bool is_keyframe = first == ticks->keyframe;
+    if (!is_keyframe && ls_input_buffer_tick(ticks->inputs, first - 1, before) != LS_OK) {
         return LS_STALE;
     }
     ls_tick_cursor_start(&ticks->cursor, ticks->context->offer.config.players,
-                         ticks->context->simulation->input_bytes_max, before);
+                         ticks->context->simulation->input_bytes_max, is_keyframe ? NULL : before);
     return LS_OK;
 }
 

@@ -228,8 +228,8 @@ LS_TICK_CODE static void continue_exchange(transport_udp *transport, uint64_t no
     }
 }
 
-/* A server that was held up for some ticks finds a datagram a tick of each peer. What is left for
- * the next turn is late: ticks are closed in between. */
+/* A server that was held up for some ticks finds a datagram a tick of each peer. Inputs that wait
+ * for the next turn are late: ticks are closed in between. */
 static void begin_turn(transport_udp *transport, uint64_t now)
 {
     uint32_t datagrams = transport->seats.taken_count * DATAGRAMS_OF_PEER_MAX;

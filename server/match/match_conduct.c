@@ -10,6 +10,7 @@
 /* ---- TICKS ---- */
 
 #define RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
+#define UNHEARD_NS (UINT64_C(500) * LS_NS_PER_MS)
 
 /* Returns the first closed tick that did not fit. */
 static ls_tick send_packet(const ls_match *match, uint32_t slot)
@@ -41,6 +42,17 @@ static bool is_sent_twice(const ls_match *match, uint32_t slot)
                                      match->config.sim.players, match->sent.end);
 }
 
+/* A TICKS to a player of whom nothing comes carries all since it last answered, and may reach
+ * nobody. Once something has come it gets the next one. */
+static bool is_spared(const ls_match *match, uint32_t slot)
+{
+    const ls_peer_link *link = &match->links[slot].peer;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
+    return ls_seat_table_is_in_play(match->seats, slot) &&
+           match->now_ns - link->heard_ns >= UNHEARD_NS &&
+           match->now_ns - link->told_ns < LS_MIN(RESEND_NS, silence_max_ns);
+}
+
 static void send_all(ls_match *match)
 {
     ls_tick next = match->log->next;
@@ -50,9 +62,10 @@ static void send_all(ls_match *match)
     for (uint32_t slot = 0; slot < ls_match_links(match); slot++) {
         ls_peer_link *link = &match->links[slot].peer;
         link->packets = 0;
-        if (!ls_seat_table_is_taken(match->seats, slot)) {
+        if (!ls_seat_table_is_taken(match->seats, slot) || is_spared(match, slot)) {
             continue;
         }
+        link->told_ns = match->now_ns;
         ls_tick end = send_packet(match, slot);
         if (ls_seat_table_follows(match->seats, slot)) {
             ls_peer_link_send_parts(link, match, match->seats->peers[slot], end, next);

@@ -58,6 +58,7 @@ static inline bool ls_downlink_has_new_loss(const ls_downlink *link, const ls_ma
 
 typedef struct ls_peer_link {
     uint64_t heard_ns;    /* when anything well-formed last came */
+    uint64_t told_ns;     /* when it was last sent TICKS */
     uint64_t progress_ns; /* when the peer last got further towards playing or watching */
     uint32_t packets;     /* since it was last sent TICKS */
     uint32_t malformed;

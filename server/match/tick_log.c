@@ -288,11 +288,13 @@ ls_state_copy ls_tick_log_live(const ls_tick_log *log)
 bool ls_tick_log_write_tick(const ls_tick_log *log, ls_tick tick, bool is_keyframe,
                             ls_bit_stream *stream)
 {
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input before[LS_PLAYERS_MAX]; /* all of them would be 2 KiB of zeros */
     ls_slot_input inputs[LS_PLAYERS_MAX];
     if (tick > 0 && !is_keyframe) {
         ls_status held = ls_input_buffer_tick(log->closed, tick - 1, before);
         LS_ASSERT(held == LS_OK);
+    } else {
+        memset(before, 0, log->players * sizeof before[0]);
     }
     ls_status held = ls_input_buffer_tick(log->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);

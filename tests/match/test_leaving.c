@@ -165,6 +165,30 @@ Test(leaving, a_player_that_vanishes_has_left_after_the_timeout)
     check_rest(run, gone);
 }
 
+static uint64_t packets_to(const virtual_client *client, ls_peer_id peer)
+{
+    return ls_transport_traffic_of(client->run->network->server, peer).packets_sent;
+}
+
+Test(leaving, a_player_that_nothing_is_heard_of_is_sent_ten_packets_a_second)
+{
+    virtual_client *gone = start_with_leaver(600);
+    virtual_match *run = gone->run;
+    ls_peer_id peer = slot_of(run, report_of(gone).slot).peer;
+    ls_link_config link = run->setup.link;
+    virtual_client_cut(gone);
+    virtual_match_run(run, 600 * MS);
+    uint64_t before = packets_to(gone, peer);
+    virtual_match_run(run, 1000 * MS);
+    uint64_t sent = packets_to(gone, peer) - before;
+    cr_expect(sent >= 8 && sent <= 11, "%u packets", (unsigned)sent);
+    virtual_client_set_links(gone, &link);
+    virtual_match_run(run, 100 * MS);
+    uint32_t behind = ls_match_tick(run->match) - report_of(gone).confirmed;
+    cr_expect_leq(behind, 8, "still %u ticks behind when its link is back", behind);
+    play_out(run);
+}
+
 Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
 {
     virtual_match *run = start(4, 600);
