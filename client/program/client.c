@@ -42,6 +42,8 @@ typedef struct client {
     uint64_t alarm_ns;
     ls_frame_pace pace; /* of frames without a view */
     uint64_t dt_ns;     /* of the match; 0: not known yet */
+    uint64_t seated_ns; /* when it was seated last, and how often the loop had waited by then */
+    uint64_t seated_wakes;
     ls_bot bot;
     ls_delayed_bot *delayed_bot; /* its inputs are too large for some stacks */
     ls_bit_flip flip;
@@ -282,6 +284,8 @@ LS_TICK_CODE static void after_turn(client *player, uint64_t now_ns)
             const ls_offer *offer = ls_session_offer(player->session);
             ls_client_link_set_match(player->link, offer->match_id);
             player->dt_ns = LS_NS_PER_SECOND / offer->config.tick_rate_hz;
+            player->seated_ns = now_ns;
+            player->seated_wakes = ls_event_loop_wakes(player->loop);
             const ls_sim_instance *instance = ls_session_instance(player->session);
             ls_pages_enlarge(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance));
         }
@@ -373,6 +377,13 @@ static void on_signal(void *user, uint64_t now_ns)
 
 /* ---- the summary ---- */
 
+static double wakes_per_s(const client *player)
+{
+    uint64_t past_ns = ls_event_loop_now_ns(player->loop) - player->seated_ns;
+    uint64_t wakes = ls_event_loop_wakes(player->loop) - player->seated_wakes;
+    return past_ns > 0 ? (double)wakes * (double)LS_NS_PER_SECOND / (double)past_ns : 0;
+}
+
 static void fill_player(const client *player, const ls_session_report *report,
                         ls_summary_player *own)
 {
@@ -388,6 +399,7 @@ static void fill_player(const client *player, const ls_session_report *report,
                             .confirm_latency_p99_ms = (double)report->confirm_latency_p99_ns / 1e6,
                             .confirm_latency_max_ms = (double)report->confirm_latency_max_ns / 1e6,
                             .frames = report->frames,
+                            .wakes_per_s = wakes_per_s(player),
                             .bytes_up = ls_client_link_traffic(player->link).bytes_sent,
                             .bytes_down = ls_client_link_traffic(player->link).bytes_received};
     ls_name_copy(own->name, sizeof own->name, player->config->session.name);

@@ -60,7 +60,7 @@ static void add_player(ls_json *json, const ls_summary_player *player)
                                                 FIELD(joined_tick),
                                                 FIELD(rejoins)};
     static const ls_json_field from_client[] = {FIELD(stalled_ticks), FIELD(rtt_ms)};
-    static const ls_json_field frames[] = {FIELD(frames)};
+    static const ls_json_field frames[] = {FIELD(frames), FIELD(wakes_per_s)};
     static const ls_json_field latencies[] = {FIELD_AS("p50", confirm_latency_p50_ms),
                                               FIELD_AS("p99", confirm_latency_p99_ms),
                                               FIELD_AS("max", confirm_latency_max_ms)};

@@ -53,13 +53,14 @@ typedef struct ls_summary_player {
     uint32_t here_tick;         /* likewise, of its last connection, which the bytes are of */
     uint32_t rejoins;           /* how often it came back */
     ls_summary_lag lag;
-    bool has_client_figures; /* the next seven are known */
+    bool has_client_figures; /* the next eight are known */
     uint64_t stalled_ticks;
     double rtt_ms;
     double confirm_latency_p50_ms;
     double confirm_latency_p99_ms;
     double confirm_latency_max_ms;
-    uint64_t frames; /* drawn by the client */
+    uint64_t frames;    /* drawn by the client */
+    double wakes_per_s; /* of its main thread, since it was seated last */
     ls_summary_prediction prediction;
     uint64_t bytes_up; /* client to server, every header counted */
     uint64_t bytes_down;

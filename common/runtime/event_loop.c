@@ -27,6 +27,7 @@ struct ls_event_loop {
     ls_loop_source *alarms;
     uv_async_t has_alarms; /* never sent: libuv counts it as something to wait for */
     uint64_t idle_ns;
+    uint64_t wakes;
     bool is_running;
     bool is_stopped;
     bool is_calling_alarms;
@@ -176,6 +177,11 @@ void ls_event_loop_destroy(ls_event_loop *loop)
 uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop)
 {
     return loop->idle_ns;
+}
+
+uint64_t ls_event_loop_wakes(const ls_event_loop *loop)
+{
+    return loop->wakes;
 }
 
 uv_loop_t *ls_event_loop_uv(ls_event_loop *loop)
@@ -378,6 +384,14 @@ static uint64_t alarm_patience_ns(const ls_event_loop *loop, uint64_t now_ns)
     return due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
 }
 
+static void note_wait(ls_event_loop *loop, uint64_t patience_ns, uint64_t waited_ns)
+{
+    if (patience_ns > 0) {
+        loop->idle_ns += waited_ns;
+        loop->wakes++;
+    }
+}
+
 static void on_patience(uv_timer_t *timer)
 {
     (void)timer;
@@ -403,7 +417,7 @@ static void run_until_alarm(ls_event_loop *loop, uint64_t time_ns)
     if (loop->enter.call) {
         loop->enter.call(loop->enter.user, began_ns);
     }
-    loop->idle_ns += patience_ns > 0 ? ls_event_loop_now_ns(loop) - began_ns : 0;
+    note_wait(loop, patience_ns, ls_event_loop_now_ns(loop) - began_ns);
 }
 
 /* Until something is ready, an alarm is due or `uv_ns` are over; whether libuv has something to do.
@@ -423,7 +437,7 @@ static bool wait(ls_event_loop *loop, uint64_t uv_ns)
     if (waited_ns >= COLD_NS) {
         ls_tick_code_fetch();
     }
-    loop->idle_ns += patience_ns > 0 ? waited_ns : 0;
+    note_wait(loop, patience_ns, waited_ns);
     return is_ready || waited_ns >= uv_ns;
 }
 

@@ -58,6 +58,9 @@ uint64_t ls_event_loop_now_ns(const ls_event_loop *loop);
  * slept or were kept from a processor. */
 uint64_t ls_event_loop_idle_ns(const ls_event_loop *loop);
 
+/* How often it has waited so far: each wakes a processor that had nothing else to do. */
+uint64_t ls_event_loop_wakes(const ls_event_loop *loop);
+
 /* The functions below give NO_MEMORY or IO. `source` may be NULL when it is never to be removed. */
 
 /* Calls the handler whenever `descriptor` can be read, and again until all was read. A pending

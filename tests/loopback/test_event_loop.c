@@ -107,6 +107,28 @@ Test(event_loop, an_alarm_rings_once_at_each_moment_it_is_set_to)
     cr_assert_geq(alarm->counter.last_ns, first_ns + 19 * alarm->period_ns);
 }
 
+static void count_down(void *user, uint64_t now_ns)
+{
+    uint32_t *left = user;
+    (void)now_ns;
+    *left -= 1;
+    if (*left == 0) {
+        ls_event_loop_stop(loop);
+    }
+}
+
+Test(event_loop, each_wait_is_a_wake)
+{
+    uint32_t left = 7;
+    cr_assert_eq(ls_event_loop_wakes(loop), 0);
+    limit_patience();
+    cr_assert_eq(ls_event_loop_add_timer(loop, 5, (ls_loop_handler){count_down, &left}, NULL),
+                 LS_OK);
+    ls_event_loop_run(loop);
+    cr_expect_geq(ls_event_loop_wakes(loop), 1);
+    cr_expect_leq(ls_event_loop_wakes(loop), 2 * 7 + 1);
+}
+
 Test(event_loop, an_alarm_that_is_set_again_forgets_its_first_moment)
 {
     limit_patience();

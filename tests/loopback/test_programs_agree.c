@@ -185,7 +185,7 @@ static void expect_contract(const cJSON *summary)
                                          "inputs_on_time", "inputs_late", "inputs_substituted",
                                          "input_delay_ticks", "joined_tick", "rejoins", "lag",
                                          "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
-                                         "prediction", "bytes_up", "bytes_down"));
+                                         "wakes_per_s", "prediction", "bytes_up", "bytes_down"));
         expect_keys(hosted_item(player, "confirm_latency_ms"), LS_ARGUMENTS("p50", "p99", "max"));
         const cJSON *lag = hosted_item(player, "lag");
         if (!cJSON_IsNull(lag)) {
