@@ -5,7 +5,7 @@ import { openChannel } from "/play/rtc.js";
 
 const WATCHES = 1, BELIEVES = 2, IS_BOT = 4, AT_RELAY = 8; // bits of ls_web_open
 const RELAY_PORT = 7310; // LS_RELAY_DEFAULT_PORT
-const STATE_SEATED = "2", STATE_OVER = "7"; // ls_session_state
+const STATE_CONNECTING = "0", STATE_SEATED = "2", STATE_LOST = "5", STATE_OVER = "7"; // ls_session_state
 const CUE_HZ = 48000; // LS_WEB_CUE_HZ
 const PIXELS_MAX = 2400000; // of a picture: beyond that it is shown larger
 const AGAIN_MS = 1000; // before the next match of a room
@@ -16,7 +16,8 @@ const hasTouch = matchMedia("(pointer: coarse)").matches;
 const isRelay = relayPort !== 0; // the page's host is no server: it takes the code of one
 let invite = controls.inviteOf(location.hash);
 const asked = new URLSearchParams(location.search);
-let worker, report = {}, wasOpen = false, isWatching = asked.has("watch"), isRecord = false;
+let worker, isFresh = false, report = {}, line = "", wasOpen = false, isRecord = false;
+let isWatching = asked.has("watch");
 let closeChannel = () => {};
 
 // ---- what is lacking ----
@@ -39,10 +40,16 @@ function say(words, offersPlay) {
 
 // ---- the client ----
 
+// One that cannot be loaded says nothing in its error: the server that it comes from is gone.
 function start(file = "/play/worker.js") {
   worker = new Worker(file, { type: "module" });
+  isFresh = true;
   worker.onmessage = ({ data }) => answers[data.type](data);
-  worker.onerror = (event) => say(`The client has stopped: ${event.message}`, false);
+  worker.onerror = ({ message }) => {
+    isFresh = false;
+    say(message ? `The client of this page has stopped: ${message}. Load the page again.` :
+      "The server of this page does not answer, so no match can be opened: try again later.", true);
+  };
 }
 
 function size() {
@@ -78,8 +85,9 @@ function place(host) {
 function open() {
   const name = of("name").value.trim() || (isWatching ? "spectator" : "player");
   localStorage.setItem("name", of("name").value.trim());
+  showControls(false);
   const canvas = freshCanvas();
-  of("card").hidden = true;
+  [report, line, wasOpen] = [{}, "", false];
   worker.postMessage({
     type: "open", canvas, name, ...size(), invite: place(location.host), seat: readSeat(),
     flags: (isWatching ? WATCHES : 0) | (invite || isRelay ? 0 : BELIEVES) |
@@ -87,6 +95,16 @@ function open() {
     socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/play/socket`,
   }, [canvas]);
   hideKeys();
+}
+
+// A match takes the place of the card, and so does a record, which has no stick.
+function showControls(ofRecord) {
+  isFresh = false;
+  isRecord = ofRecord;
+  of("card").hidden = true;
+  of("verdict").hidden = true;
+  of("touch").hidden = !hasTouch || isRecord;
+  document.body.classList.toggle("touched", hasTouch && !isRecord);
 }
 
 // On a phone the names of keys are of no use.
@@ -108,7 +126,7 @@ function begin(watches) {
   isWatching = watches;
   takeCode();
   wakeSound();
-  if (report.state === undefined && !isRecord) open();
+  if (isFresh) open();
   else again();
 }
 
@@ -132,13 +150,10 @@ function showCommand() {
 function openRecord(record) {
   worker.terminate();
   closeChannel();
-  isRecord = true;
   wakeSound();
   start("/play/record.js");
+  showControls(true);
   const canvas = freshCanvas();
-  of("card").hidden = true;
-  of("touch").hidden = true;
-  document.body.classList.remove("touched");
   worker.postMessage({ type: "open", canvas, ...record, ...size() }, [canvas]);
   hideKeys();
 }
@@ -157,7 +172,10 @@ async function openFile(file) {
 }
 
 const answers = {
-  line: ({ level, text }) => [console.error, console.warn, console.info][level]?.(text),
+  line({ level, text }) {
+    if (text.includes("; trying ")) line = text; // for as long as there is no link
+    [console.error, console.warn, console.info][level]?.(text);
+  },
   seat({ seat }) {
     const text = Array.from(seat, (byte) => byte.toString(16).padStart(2, "0")).join("");
     sessionStorage.setItem("seat", text);
@@ -168,7 +186,7 @@ const answers = {
     closeChannel();
     closeChannel = openChannel((port) => worker.postMessage({ type: "channel", port }, [port]));
   },
-  refused: ({ text }) => say(text, isRecord),
+  refused: ({ text }) => say(text, true),
   told: ({ text }) => say(text, true),
   record(message) {
     ({ report } = message);
@@ -181,6 +199,8 @@ const answers = {
     report = message.report;
     document.body.dataset.report = JSON.stringify(report);
     of("ready").hidden = report.state !== STATE_SEATED;
+    of("verdict").hidden = ![STATE_CONNECTING, STATE_LOST].includes(report.state) || !line;
+    of("verdict").textContent = line;
     if (report.state === STATE_OVER) over();
   },
 };
@@ -366,8 +386,6 @@ function prepare() {
   of("code").required = !of("code").hidden;
   of("code").value = of("code").hidden ? "" : invite;
   showCommand();
-  of("touch").hidden = !hasTouch;
-  document.body.classList.toggle("touched", hasTouch);
   of("join").addEventListener("submit", (event) => {
     event.preventDefault();
     begin(false);

@@ -53,6 +53,7 @@ function refuse({ message }) {
 obey({
   async open(message) {
     await enter(loaded);
+    if (message.file?.size === 0) throw new Error("This file is empty.");
     if (message.broadcast) await broadcast.begin(message.broadcast, addSegment);
     else add(new Uint8Array(await message.file.arrayBuffer()));
     const status = calls.replay_web_open();

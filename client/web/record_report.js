@@ -4,14 +4,18 @@ const FILE_BYTES_MAX = 2 ** 23;
 const ROWS_MAX = 200; // of a table
 const DEPTH_MAX = 4;
 const TEXT_MAX = 500;
-const LONG_WORDS = { sim: "simulation", why: "what happened", next: "what to do next" };
+const ELEMENTS_MAX = 50000; // of the page: more than a browser shows at once
+const LONG_WORDS = new Map([["sim", "simulation"], ["why", "what happened"], ["next", "what to do next"]]);
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isNothing = (value) => value === "" || value === null ||
   (typeof value === "object" && Object.keys(value).length === 0);
-const nameOf = (key) => LONG_WORDS[key] ?? key.replaceAll("_", " ");
+const nameOf = (key) => LONG_WORDS.get(key) ?? key.replaceAll("_", " ");
+
+let room = 0; // elements that may still be made
 
 function make(page, name, text, children = []) {
+  if (room-- <= 0) throw new Error("This report has more values than a page shows: open it as a text.");
   const made = page.createElement(name);
   if (text !== undefined) made.textContent = String(text).slice(0, TEXT_MAX);
   made.append(...children);
@@ -41,9 +45,15 @@ function membersOf(page, object, depth) {
     [make(page, "dt", nameOf(key)), make(page, "dd", undefined, [valueOf(page, value, depth)])]));
 }
 
-// Whether a file begins as one of these.
+// Whether a file begins as one of these, behind what editors and consoles put before it.
 export async function isReport(file) {
-  return (await file.slice(0, 1).text()) === "{";
+  return (await textOf(file.slice(0, 64))).trimStart().startsWith("{");
+}
+
+// A console of Windows writes a file in UTF-16.
+async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8").decode(bytes);
 }
 
 // Its element; throws for what is none.
@@ -51,7 +61,7 @@ export async function readReport(file, page) {
   if (file.size > FILE_BYTES_MAX) throw new Error("This file is too large for a report of a desync.");
   let report;
   try {
-    report = JSON.parse(await file.text());
+    report = JSON.parse(await textOf(file));
   } catch {
     throw new Error("This report is damaged: it cannot be read as JSON.");
   }
@@ -59,5 +69,6 @@ export async function readReport(file, page) {
     throw new Error("This is no report of lockstep-desync.");
   }
   const { program, ...told } = report;
+  room = ELEMENTS_MAX;
   return membersOf(page, told, 0);
 }

@@ -96,7 +96,10 @@ export function load(file, more = {}) {
 }
 
 export async function enter(loaded) {
-  calls = (await loaded).instance.exports;
+  const { instance } = await loaded.catch(({ message }) => {
+    throw new Error(`The page's module cannot be loaded (${message}): try again later.`);
+  });
+  calls = instance.exports;
   calls._initialize();
 }
 

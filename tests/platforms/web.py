@@ -107,9 +107,9 @@ class Programs:
             one.kill()
             one.wait()
 
-    def start(self, *words):
+    def start(self, *words, stdin=subprocess.DEVNULL):
         self.started.append(subprocess.Popen(
-            [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True))
         return self.started[-1]
 
@@ -215,7 +215,38 @@ def play_again():
     found = json.loads(said[0]) if not page.returncode else {}
     if not final or found.get("hash") != final[1]:
         raise Failed("\n".join(said))
+    if "trying again" not in found["words"]:
+        raise Failed(f"the words about it: {found['words']}")
     return f"lost at tick {found['lost']}, back, and the same at tick {found['tick']}"
+
+
+def play_gone():
+    """A server ends with its match. Who presses Play then is told so, and plays once another one is
+    at its place."""
+    need_chromium()
+    build("release", "lockstep-server")
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        place = ("--bind", "127.0.0.1", "--find", "off", "--identity", pathlib.Path(name) / "id")
+        match = ("--sim", "arena", "--players", 1, "--ticks", RECORD_TICKS)
+        server, link = programs.serve(*place, *match)
+        page = programs.start("node", "tests/web/chromium.mjs", "gone", link, stdin=subprocess.PIPE)
+        page.stdout.readline()
+        server.wait(MATCH_SECONDS_MAX)
+        page.stdin.write("gone\n")
+        page.stdin.flush()
+        words = [page.stdout.readline().strip() for _ in range(2)]
+        web, port = re.search(r"http://([^/]+)/.*:(\d+)/#", link).groups()
+        server = programs.start(PROGRAMS / "lockstep-server", *place, *match, "--port", port,
+                                "--web", web, "--web-files", WEB / "web")
+        next(line for line in server.stdout if "play in a browser" in line)
+        said = [one.communicate("back\n" if one is page else None, MATCH_SECONDS_MAX)[0]
+                for one in (page, server)]
+    final = re.search(r"final hash ([0-9a-f]{16})", said[1])
+    if any("does not answer" not in one for one in words):
+        raise Failed(f"the words about it: {words}")
+    if not final or page.returncode or json.loads(said[0])["hash"] != final[1]:
+        raise Failed("\n".join(said))
+    return words[0]
 
 
 def refuse_invites():
@@ -400,6 +431,7 @@ def play(report):
     report.stage("arena in Firefox", lambda: play_match("arena", "firefox"), needs=["modules"])
     report.stage("a hidden page", play_hidden, needs=["modules"])
     report.stage("a server that restarts", play_again, needs=["modules"])
+    report.stage("a server that is gone", play_gone, needs=["modules"])
     report.stage("by a code at a relay", play_by_code, needs=["modules"])
     report.stage("wrong invites", refuse_invites, needs=["modules"])
     report.stage("a game of one's own", play_own_game, needs=["modules"])

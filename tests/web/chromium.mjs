@@ -11,7 +11,12 @@
 //        node chromium.mjs hidden URL                    plays as a bot, hidden for HIDDEN_TICKS of the match, to the
 //                                                        end: the last report, as JSON
 //        node chromium.mjs again URL                     plays as a bot to the end, whatever becomes of the server: the
-//                                                        last report and the tick that was lost, as JSON
+//                                                        last report, the tick that was lost and the words about that,
+//                                                        as JSON
+//        node chromium.mjs gone URL                      plays as a bot to the end, and then presses Play twice: "over",
+//                                                        and a line for the words that are shown; once there is a line
+//                                                        on the standard input it presses Play again, to the end: the
+//                                                        last report, as JSON
 //        node chromium.mjs far URL PORT                  plays as a bot to the end by a data channel, whose way leads
 //                                                        by this port: "by the channel" once it does, and the last
 //                                                        report, as JSON
@@ -24,6 +29,7 @@
 //        node chromium.mjs broadcast URL [PICTURE]       watches a broadcast to its end: its report then, as JSON,
 //                                                        with whether it was live
 import { readFile } from "node:fs/promises";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,6 +56,9 @@ const leadChannelBy = (port) => `{
   };
 }`;
 const REPORT = "JSON.parse(document.body.dataset.report ?? '{}')";
+
+const IS_ASKED = `!document.getElementById("card").hidden && !document.getElementById("join").hidden`;
+const WORDS = `document.getElementById("words").textContent`;
 
 async function steps(browser, folder, players, ticks) {
   const here = dirname(fileURLToPath(import.meta.url));
@@ -132,8 +141,27 @@ async function again(browser, url) {
   const page = await playAsBot(browser, url);
   console.log("playing");
   const lost = await page.until(`${REPORT}.state !== "4" && ${REPORT}.state !== undefined && ${REPORT}`, 600);
+  const words = await page.until("!document.getElementById('verdict').hidden && document.getElementById('verdict').textContent");
   const report = await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600);
-  console.log(JSON.stringify({ ...report, lost: Number(lost.tick) }));
+  console.log(JSON.stringify({ ...report, lost: Number(lost.tick), words }));
+}
+
+async function gone(browser, url) {
+  const page = await playAsBot(browser, url);
+  const pressPlay = () => page.evaluate("document.getElementById('play').click()");
+  await page.until(`${REPORT}.state === "7" && ${IS_ASKED}`, 600);
+  console.log("over");
+  await once(process.stdin, "data");
+  for (let i = 0; i < 2; i++) {
+    await pressPlay();
+    await page.until(`${IS_ASKED} && ${WORDS} !== "The match is over."`);
+    console.log(await page.evaluate(WORDS));
+  }
+  await once(process.stdin, "data");
+  process.stdin.destroy();
+  await page.evaluate("delete document.body.dataset.report");
+  await pressPlay();
+  console.log(JSON.stringify(await page.until(`${REPORT}.state === "7" && ${REPORT}`, 600)));
 }
 
 async function far(browser, url, port) {
@@ -313,7 +341,7 @@ async function start() {
 const [command, ...words] = process.argv.slice(2);
 const browser = await start();
 try {
-  const commands = { steps, match, code, watch, list, hidden, again, far, touch, refused, record, broadcast };
+  const commands = { steps, match, code, watch, list, hidden, again, gone, far, touch, refused, record, broadcast };
   await commands[command](browser, ...words);
 } finally {
   await browser.stop();

@@ -44,6 +44,27 @@ test("a report takes no more of the page than it may", async () => {
   assert.ok(textOf(long).length < 1000);
 });
 
+test("names that every object has are names as all others", async () => {
+  const text = `{"program": "lockstep-desync", "constructor": 1, "__proto__": 2, "list": [{"toString": 3}]}`;
+  assert.equal(textOf(await read(text)), "constructor|1|  proto  |2|list|toString|3");
+});
+
+test("a table is no larger than a page shows", async () => {
+  const list = Array.from({ length: 200 }, (_, row) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, column) => [`${row}.${column}`, 1])));
+  await assert.rejects(read({ program: "lockstep-desync", list }), /more values/);
+});
+
+test("a report may have gone through an editor or a console", async () => {
+  const text = JSON.stringify({ program: "lockstep-desync", tick: 60 });
+  const utf16 = new Blob([new Uint8Array([...`\ufeff${text}`].flatMap((letter) =>
+    [letter.charCodeAt(0) & 255, letter.charCodeAt(0) >> 8]))]);
+  for (const file of [fileOf(`\ufeff${text}`), fileOf(`\n  ${text}`), utf16]) {
+    assert.ok(await isReport(file));
+    assert.equal(textOf(await readReport(file, page)), "tick|60");
+  }
+});
+
 test("what is no report is said to be none", async () => {
   assert.equal(await isReport(fileOf("LSJR")), false);
   await assert.rejects(read("{"), /damaged/);

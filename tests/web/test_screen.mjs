@@ -9,7 +9,7 @@ const { event, obey, resize } = await import("../../client/web/screen.js");
 const settle = () => new Promise((resolve) => { setTimeout(resolve); });
 
 // A window that is made smaller, or left, while the person still types a name.
-test("orders_before_a_match_are_ignored", async () => {
+test("orders before a match are ignored", async () => {
   let opened = 0;
   obey({ open: () => { opened++; }, size: resize, event });
   self.onmessage({ data: { type: "size", width: 390, height: 844, scale: 2 } });
@@ -19,7 +19,7 @@ test("orders_before_a_match_are_ignored", async () => {
   assert.deepEqual([posted, opened], [[], 1]);
 });
 
-test("orders_behind_a_match_that_was_not_opened_leave_its_reason", async () => {
+test("orders behind a match that was not opened leave its reason", async () => {
   obey({ open: () => { throw new Error("no module"); }, size: resize, event });
   self.onmessage({ data: { type: "open" } });
   self.onmessage({ data: { type: "size", width: 390, height: 844, scale: 2 } });
