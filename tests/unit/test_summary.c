@@ -93,6 +93,7 @@ static ls_summary example(void)
                                              .confirm_latency_p99_ms = 42,
                                              .confirm_latency_max_ms = 50,
                                              .frames = 4800,
+                                             .wakes_per_s = 64.5,
                                              .prediction = {.ticks = 8,
                                                             .rollbacks = 40,
                                                             .rollbacks_per_s = 2,
@@ -129,7 +130,7 @@ static const char expected[] =
     "'suggested_input_delay_ticks':3},"
     "'stalled_ticks':2,'rtt_ms':20.5,"
     "'confirm_latency_ms':{'p50':25.25,'p99':42,'max':50},"
-    "'frames':4800,"
+    "'frames':4800,'wakes_per_s':64.5,"
     "'prediction':{'ticks':8,'rollbacks':40,'rollbacks_per_s':2,"
     "'depth_ticks':{'mean':2.5,'p99':5,'max':6},"
     "'resimulated_ticks':100,'steps_per_tick':1.125},"
@@ -139,7 +140,7 @@ static const char expected[] =
     "'inputs_late':null,'inputs_substituted':null,'input_delay_ticks':null,'joined_tick':null,"
     "'rejoins':null,'lag':null,'stalled_ticks':null,'rtt_ms':null,"
     "'confirm_latency_ms':{'p50':null,'p99':null,'max':null},"
-    "'frames':null,'prediction':null,'bytes_up':0,'bytes_down':0}],"
+    "'frames':null,'wakes_per_s':null,'prediction':null,'bytes_up':0,'bytes_down':0}],"
     "'desyncs':[{'tick':77,'slot':1,'server_hash':'0000000000000001',"
     "'client_hash':'ffffffffffffffff','clients_against_server':0,'first_tick':75,'first_tick_min':"
     "75,'first_tick_max':75,'part':'ships',"
@@ -167,7 +168,7 @@ static const char expected[] =
 
 static char directory[256];
 static char path[300];
-static char text[8192];
+static char text[16384];
 static ls_text why;
 
 static void make_directory(void)
