@@ -135,6 +135,7 @@ static ls_web_reading end_frame(ls_web_reader *reader)
 {
     reader->header_bytes = 0;
     reader->has_header = false;
+    reader->frames++;
     if (is_control(reader)) {
         reader->opcode = (ls_web_opcode)opcode_of(reader);
         reader->bytes = reader->control;

@@ -21,6 +21,7 @@ enum {
     LS_WEB_CLOSE_AWAY = 1001,
     LS_WEB_CLOSE_PROTOCOL = 1002,
     LS_WEB_CLOSE_TEXT = 1003,
+    LS_WEB_CLOSE_POLICY = 1008,
     LS_WEB_CLOSE_TOO_LONG = 1009,
 };
 
@@ -48,6 +49,7 @@ typedef struct ls_web_reader {
     bool is_in_message; /* a first part has come, and is not the last */
     size_t message_bytes;
     size_t control_bytes;
+    uint32_t frames; /* that have come in whole, parts of messages too */
     uint8_t message[LS_UDP_DATAGRAM_BYTES_MAX];
     uint8_t control[LS_WEB_CONTROL_BYTES_MAX];
     /* Of the last reading. */

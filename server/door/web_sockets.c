@@ -3,16 +3,19 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/socket.h"
+#include "lockstep/protocol/sealed/address_limits.h"
 #include "lockstep/server/door/web_frames.h"
 
 #include <string.h>
 
 enum {
-    READ_BYTES = 4096,
-    READS_MAX = 4,        /* in one turn: others have theirs */
+    READ_BYTES = 2048,    /* in one turn: others have theirs */
     UNSENT_BYTES = 16384, /* in the system, of one that takes no more */
     FRAME_BYTES_MAX = LS_WEB_HEADER_OUT_BYTES_MAX + LS_UDP_DATAGRAM_BYTES_MAX,
 };
+
+/* More of them than a page's own that has waited for its network come from a program. */
+static const ls_rate_limit FRAME_LIMIT = {LS_NS_PER_SECOND / LS_WEB_FRAME_RATE, LS_WEB_FRAME_BURST};
 
 /* A whole frame that waits. */
 typedef struct frame {
@@ -33,6 +36,10 @@ typedef struct web_socket {
     uint64_t asked_ns;
     bool is_closing; /* it is to be closed: not within a call of it */
     bool is_blocked; /* until it can be written to */
+    bool has_ping;   /* that is to be answered */
+    uint8_t ping[LS_WEB_CONTROL_BYTES_MAX];
+    size_t ping_bytes;
+    ls_rate_use read_frames;
     /* Of the frame that is leaving, which has to be whole. */
     uint8_t rest[FRAME_BYTES_MAX];
     size_t rest_bytes;
@@ -174,7 +181,9 @@ static void on_message(web_socket *socket, uint64_t now_ns)
         ls_door_player_forward(socket->player, reader->bytes, reader->size, now_ns);
         break;
     case LS_WEB_PING:
-        send_message(socket, LS_WEB_PONG, reader->bytes, reader->size, now_ns);
+        socket->has_ping = true;
+        socket->ping_bytes = reader->size;
+        memcpy(socket->ping, reader->bytes, reader->size);
         break;
     case LS_WEB_CLOSE:
         say_goodbye(socket, LS_WEB_CLOSE_NORMAL);
@@ -184,19 +193,35 @@ static void on_message(web_socket *socket, uint64_t now_ns)
     }
 }
 
+static void say_wrong(web_socket *socket, uint16_t code)
+{
+    ls_door_count(&socket->all->page->wrong);
+    say_goodbye(socket, code);
+}
+
+/* Of several pings that come together the newest is answered. */
 static void receive(web_socket *socket, const uint8_t *bytes, size_t size, uint64_t now_ns)
 {
     socket->heard_ns = now_ns;
     for (size_t at = 0; at < size && !socket->is_closing;) {
         size_t used = 0;
+        uint32_t frames = socket->reader.frames;
         ls_web_reading reading = ls_web_read(&socket->reader, bytes + at, size - at, &used);
         at += used;
         if (reading == LS_WEB_MESSAGE) {
             on_message(socket, now_ns);
         } else if (reading == LS_WEB_WRONG) {
-            ls_door_count(&socket->all->page->wrong);
-            say_goodbye(socket, socket->reader.code);
+            say_wrong(socket, socket->reader.code);
         }
+        for (; frames != socket->reader.frames && !socket->is_closing; frames++) {
+            if (!ls_rate_use_spend(&socket->read_frames, &FRAME_LIMIT, now_ns)) {
+                say_wrong(socket, LS_WEB_CLOSE_POLICY);
+            }
+        }
+    }
+    if (socket->has_ping) {
+        socket->has_ping = false;
+        send_message(socket, LS_WEB_PONG, socket->ping, socket->ping_bytes, now_ns);
     }
 }
 
@@ -208,17 +233,12 @@ static void on_socket(void *user, uint64_t now_ns)
     if (socket->is_blocked) {
         write_waiting(socket, now_ns);
     }
-    for (uint32_t i = 0; i < READS_MAX && !socket->is_closing; i++) {
-        ptrdiff_t size = ls_socket_receive_some(socket->descriptor, bytes, sizeof bytes);
-        if (size == 0) {
-            break;
-        }
-        if (size < 0) {
-            socket->is_closing = true;
-        } else {
-            receive(socket, bytes, (size_t)size, now_ns);
-        }
+    ptrdiff_t size =
+        socket->is_closing ? 0 : ls_socket_receive_some(socket->descriptor, bytes, sizeof bytes);
+    if (size > 0) {
+        receive(socket, bytes, (size_t)size, now_ns);
     }
+    socket->is_closing |= size < 0;
     ls_door_switch_flush(to);
     if (socket->is_closing) {
         destroy(socket);

@@ -16,6 +16,10 @@
 #define LS_WEB_SILENT_S 30u
 #define LS_WEB_UNANSWERED_S 30u
 
+/* Frames that one may send: as many in a second, and at once. With more it is closed. */
+#define LS_WEB_FRAME_RATE 1000u
+#define LS_WEB_FRAME_BURST 4096u
+
 typedef struct ls_web_sockets ls_web_sockets;
 
 typedef struct ls_web_socket_opening {

@@ -19,13 +19,14 @@ import sys
 import tempfile
 import time
 
-from web_client import (BINARY, PATIENCE_S, PING, PONG, Bridge, WebSocket, connect, frame,
+from web_client import (BINARY, CLOSE, PATIENCE_S, PING, PONG, Bridge, WebSocket, connect, frame,
                         handshake_lines, read_head, tls_context)
 
 PROGRAMS = pathlib.Path(sys.argv[1])
 MODULE = bytes(range(256)) * 64
 TICKS = 150
 SLOW = 256
+FRAMES_AT_ONCE = 4096  # LS_WEB_FRAME_BURST
 GROWTH_KIB_MAX = 24 * 1024
 
 
@@ -241,6 +242,34 @@ def check_frames(match):
     web.close()
 
 
+def check_frame_floods(match):
+    """One that sends as fast as it can is closed, also with what each frame alone may be; who asks
+    in between whether the door is there is answered for the newest question."""
+    def answers(*frames):
+        web = WebSocket(match.web_port)
+        try:
+            for one in frames:
+                web.connection.sendall(one)
+        except OSError:
+            pass  # it was closed
+        taken = []
+        while (whole := web.receive()) is not None:
+            taken.append(whole)
+            if whole == (PONG, b"last"):
+                break
+        web.close()
+        return taken
+
+    pings = b"".join(frame(b"%d" % number, PING) for number in range(FRAMES_AT_ONCE // 2))
+    pongs = answers(pings + frame(b"last", PING))
+    assert pongs[-1] == (PONG, b"last") and len(pongs) < FRAMES_AT_ONCE // 4, len(pongs)
+    part = frame(b"", 0, final=False)
+    for flooding in (frame(b"", PING), frame(b"", PONG), frame(b"x"), part):
+        first = frame(b"x", final=False) if flooding is part else b""
+        taken = answers(first, *[flooding * FRAMES_AT_ONCE] * 64)
+        assert not taken or taken[-1] == (CLOSE, b"\x03\xf0"), taken[-1]
+
+
 def flood(match):
     """Everything that a hostile page or program can do at once; what is left open is returned."""
     left = []
@@ -350,6 +379,7 @@ def main():
     with Match("--web-hosts", "play.example.com") as match:
         check_handshakes(match)
         check_frames(match)
+        check_frame_floods(match)
         check_page(match)
         check_module(match)
         check_what_is_not_there(match)
