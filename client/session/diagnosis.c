@@ -7,7 +7,20 @@
 
 enum {
     DEFERRED_MAX = 64, /* queries; a server has no more than these on their way */
+    MARKS = 8,
 };
+
+/* The server may not know of a state yet that was settled within this time, or ask about it. Of a
+ * client that keeps up that is less than the window reaches back in any case. */
+#define TOLD_NS (2 * LS_NS_PER_SECOND)
+#define MARKED_NS (TOLD_NS / (MARKS - 1))
+#define EXPECTED_NS (10 * LS_NS_PER_SECOND) /* the question that follows the one for hashes */
+
+/* The newest state at a time. */
+typedef struct settled_mark {
+    uint64_t ns;
+    ls_tick tick;
+} settled_mark;
 
 struct ls_diagnosis {
     const ls_session *context;
@@ -16,6 +29,12 @@ struct ls_diagnosis {
     uint32_t ticket;                 /* of the re-run that was asked for last; 0: none */
     const ls_rerun_outcome *outcome; /* of it, kept for its states; NULL: it goes on */
     ls_evidence_request request;
+    settled_mark marks[MARKS]; /* a ring */
+    uint32_t marked;           /* so far */
+    ls_tick expected_tick;     /* the server may ask about what came after this state, */
+    uint64_t expected_ns;      /* until then */
+    bool is_kept;              /* the ticks that the server asks about, from this state on */
+    ls_tick kept_agreed;
     uint32_t deferred_count; /* queries that wait for the states that the re-run leads to */
     ls_wire_query deferred[DEFERRED_MAX];
     uint32_t desyncs;
@@ -35,14 +54,41 @@ static const ls_rerun_host *host_of(const ls_diagnosis *diagnosis)
     return diagnosis->context->config.rerun_host;
 }
 
+static void let_go_of_ticks(ls_diagnosis *diagnosis)
+{
+    if (diagnosis->is_kept) {
+        ls_replay_window_let_go(ls_stepper_window(diagnosis->context->stepper),
+                                diagnosis->kept_agreed);
+    }
+    diagnosis->is_kept = false;
+}
+
 static void end_rerun(ls_diagnosis *diagnosis)
 {
     if (diagnosis->ticket != 0) {
         host_of(diagnosis)->release(host_of(diagnosis)->context, diagnosis->ticket);
-        ls_replay_window_let_go(diagnosis->inspector.window);
     }
     diagnosis->ticket = 0;
     diagnosis->outcome = NULL;
+}
+
+/* The ticks that a case is about stay until the server has told its cause. */
+static void keep_ticks(ls_diagnosis *diagnosis, ls_tick agreed, ls_tick last)
+{
+    ls_replay_window *window = ls_stepper_window(diagnosis->context->stepper);
+    if (diagnosis->is_kept && diagnosis->kept_agreed == agreed) {
+        return;
+    }
+    let_go_of_ticks(diagnosis);
+    ls_replay_window_keep(window, agreed, last);
+    diagnosis->is_kept = true;
+    diagnosis->kept_agreed = agreed;
+}
+
+static void end_case(ls_diagnosis *diagnosis)
+{
+    end_rerun(diagnosis);
+    let_go_of_ticks(diagnosis);
 }
 
 static ls_status create_inspector(ls_diagnosis *diagnosis)
@@ -92,8 +138,37 @@ void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
 void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 {
     diagnosis->inspector.is_holding = false;
+    diagnosis->marked = 0;
+    diagnosis->expected_ns = 0;
     diagnosis->deferred_count = 0; /* the link that they came by is gone */
-    end_rerun(diagnosis);
+    end_case(diagnosis);
+}
+
+/* ---- what the server may ask about ---- */
+
+void ls_diagnosis_expect(ls_diagnosis *diagnosis, ls_tick first)
+{
+    uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
+    diagnosis->expected_tick = first > interval ? first - interval : 0;
+    diagnosis->expected_ns = diagnosis->context->now_ns + EXPECTED_NS;
+}
+
+/* A client that was held up steps the ticks of seconds in one frame: what it settled then has to be
+ * there when the server has compared it. */
+LS_TICK_CODE static void await_questions(ls_diagnosis *diagnosis)
+{
+    uint64_t now_ns = diagnosis->context->now_ns;
+    ls_replay_window *window = ls_stepper_window(diagnosis->context->stepper);
+    uint32_t marked = diagnosis->marked;
+    if (!window || (marked > 0 && now_ns - diagnosis->marks[(marked - 1) % MARKS].ns < MARKED_NS)) {
+        return;
+    }
+    diagnosis->marks[marked % MARKS] = (settled_mark){now_ns, ls_replay_window_newest(window)};
+    diagnosis->marked++;
+    const settled_mark *oldest = &diagnosis->marks[marked < MARKS ? 0 : (marked + 1) % MARKS];
+    bool is_expected = now_ns < diagnosis->expected_ns;
+    ls_replay_window_await(window, is_expected ? LS_MIN(oldest->tick, diagnosis->expected_tick)
+                                               : oldest->tick);
 }
 
 /* ---- what the server tells ---- */
@@ -139,7 +214,7 @@ static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
         diagnosis->own_cause = *cause;
     }
     if (is_own_slot(diagnosis, cause->slot) && !ls_desync_cause_is_open(cause)) {
-        end_rerun(diagnosis); /* nothing more is asked about it; a case of its own goes on */
+        end_case(diagnosis); /* nothing more is asked about it */
     }
     ls_session_event *event =
         ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE);
@@ -307,11 +382,12 @@ static void start_rerun(ls_diagnosis *diagnosis, const ls_evidence_request *requ
                                       .tick = request->tick,
                                       .pass = request->pass,
                                       .is_single = request->is_single};
-    if (can_run &&
+    if (can_run) {
+        keep_ticks(diagnosis, subject.agreed, subject.tick);
+    }
+    if (!can_run ||
         ls_state_inspector_start_rerun(&diagnosis->inspector, host_of(diagnosis), &subject,
-                                       request->time_max_ms, &diagnosis->ticket) == LS_OK) {
-        ls_replay_window_hold(diagnosis->inspector.window, subject.agreed);
-    } else {
+                                       request->time_max_ms, &diagnosis->ticket) != LS_OK) {
         send_evidence(diagnosis, NULL);
     }
 }
@@ -328,6 +404,7 @@ LS_TICK_CODE void ls_diagnosis_frame(ls_diagnosis *diagnosis)
     }
     ls_state_inspector_advance(&diagnosis->inspector);
     answer_deferred(diagnosis);
+    await_questions(diagnosis);
 }
 
 /* ---- healing ---- */

@@ -16,6 +16,9 @@ void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
  * While the session does not play, nothing is healed. */
 ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message);
 
+/* The server asks for the hashes of states from `first` on: its next question may be about them. */
+void ls_diagnosis_expect(ls_diagnosis *diagnosis, ls_tick first);
+
 /* Goes on with simulating again, beside the match. */
 void ls_diagnosis_frame(ls_diagnosis *diagnosis);
 

@@ -279,6 +279,7 @@ ls_status ls_gameplay_receive(ls_session *session, const ls_message *message)
     bool is_notice = message->kind == LS_MESSAGE_DESYNC || message->kind == LS_MESSAGE_DESYNC_CAUSE;
     switch (message->kind) {
     case LS_MESSAGE_HASH_REQUEST:
+        ls_diagnosis_expect(session->diagnosis, message->body.hash_request.first);
         ls_hash_log_send(session->hashes, &message->body.hash_request, session->outbox);
         return LS_OK;
     case LS_MESSAGE_END:

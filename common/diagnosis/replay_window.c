@@ -18,7 +18,19 @@ enum {
     LEAD_TICKS_OF_LARGE = 8,
     WORD_BYTES = 8,
     WANTED_MAX = 8,
+    KEPT_TICKS_MIN = 2 * LEAD_TICKS + 1,
+    KEPT_MAX = 8, /* stretches, of as many ticks at which clients differ at one time */
 };
+
+/* A stretch for as long as somebody uses it, in memory of its own, which stays for the next one. */
+typedef struct kept_stretch {
+    uint32_t users; /* 0: there is none */
+    ls_replay_stretch stretch;
+    uint8_t *snapshot;      /* NULL: the history holds it */
+    uint64_t *state_hashes; /* [ring] */
+    ls_input_buffer *inputs;
+    uint32_t ring; /* ticks that there is room for; a power of two */
+} kept_stretch;
 
 struct ls_replay_window {
     const ls_allocator *allocator;
@@ -36,6 +48,9 @@ struct ls_replay_window {
     ls_tick newest;
     ls_tick wanted[WANTED_MAX]; /* 0: none */
     uint32_t next_wanted;
+    ls_input_buffer_config kept_inputs; /* but for the ticks */
+    kept_stretch kept[KEPT_MAX];
+    ls_tick awaited; /* a state from which a stretch may be needed; UINT32_MAX: none */
 };
 
 /* ---- size ---- */
@@ -162,6 +177,7 @@ static ls_status create_inputs(ls_replay_window *window, const ls_sim_instance *
         .window_ticks = window->config.window_ticks,
     };
     ls_status status = LS_OK;
+    window->kept_inputs = inputs;
     if (!window->config.inputs) {
         status = ls_input_buffer_create(&inputs, window->allocator, &window->own);
     }
@@ -217,10 +233,23 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     return LS_OK;
 }
 
+static void release_ticks(const ls_replay_window *window, kept_stretch *kept)
+{
+    ls_input_buffer_destroy(kept->inputs);
+    ls_release(window->allocator, kept->state_hashes);
+    kept->inputs = NULL;
+    kept->state_hashes = NULL;
+    kept->ring = 0;
+}
+
 void ls_replay_window_destroy(ls_replay_window *window)
 {
     if (!window) {
         return;
+    }
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        release_ticks(window, &window->kept[i]);
+        ls_release(window->allocator, window->kept[i].snapshot);
     }
     ls_input_buffer_destroy(window->own);
     ls_state_history_destroy(window->history);
@@ -261,6 +290,10 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
         ls_input_buffer_restart(window->own, tick);
     }
     window->start = tick;
+    window->awaited = UINT32_MAX;
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        window->kept[i].users = 0;
+    }
     memset(window->wanted, 0, sizeof window->wanted);
     ls_history_state state = {state_of(window, instance), ls_sim_instance_chunk_hashes(instance),
                               false};
@@ -416,13 +449,43 @@ static bool find_first(const ls_replay_window *window, ls_tick agreed, ls_tick *
            (ls_state_history_newest_until(window->history, agreed, out) && *out >= first);
 }
 
+static bool is_covered(const kept_stretch *kept, ls_tick agreed, ls_tick last)
+{
+    return kept->users > 0 && kept->stretch.first <= agreed && kept->stretch.last >= last;
+}
+
+/* The newest stretch that was kept of these ticks. */
+static ls_status find_kept(const ls_replay_window *window, ls_tick agreed, ls_tick last,
+                           ls_replay_stretch *out)
+{
+    const kept_stretch *found = NULL;
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        const kept_stretch *kept = &window->kept[i];
+        bool is_newer = !found || kept->stretch.first > found->stretch.first;
+        found = is_covered(kept, agreed, last) && is_newer ? kept : found;
+    }
+    if (!found) {
+        return LS_NOT_FOUND;
+    }
+    const uint8_t *snapshot = found->snapshot;
+    snapshot = snapshot ? snapshot : ls_state_history_state(window->history, found->stretch.first);
+    if (!snapshot) {
+        return LS_NOT_FOUND;
+    }
+    *out = found->stretch;
+    out->agreed = agreed;
+    out->last = last;
+    out->snapshot = snapshot;
+    return LS_OK;
+}
+
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out)
 {
     ls_tick first = 0;
     if (agreed >= last || last > window->newest || !find_first(window, agreed, &first) ||
         !window->has_state[place_of(window, first)]) {
-        return LS_NOT_FOUND;
+        return agreed < last ? find_kept(window, agreed, last, out) : LS_NOT_FOUND;
     }
     *out = (ls_replay_stretch){
         .first = first,
@@ -469,15 +532,127 @@ void ls_replay_window_reclaim(const ls_replay_window *window)
     ls_state_history_reclaim(window->history);
 }
 
-void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed)
+/* ---- what is kept for longer ---- */
+
+/* The history holds the state that is needed for longest. */
+static void hold_oldest(const ls_replay_window *window)
 {
-    ls_tick first = agreed > window->lead_ticks ? agreed - window->lead_ticks : 0;
-    ls_state_history_hold(window->history, first);
+    ls_tick oldest = window->awaited;
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        const kept_stretch *kept = &window->kept[i];
+        bool is_held = kept->users > 0 && !kept->snapshot;
+        oldest = is_held ? LS_MIN(oldest, kept->stretch.first) : oldest;
+    }
+    if (oldest != UINT32_MAX) {
+        ls_state_history_hold(window->history, oldest);
+    } else {
+        ls_state_history_let_go(window->history);
+    }
 }
 
-void ls_replay_window_let_go(const ls_replay_window *window)
+void ls_replay_window_await(ls_replay_window *window, ls_tick agreed)
 {
-    ls_state_history_let_go(window->history);
+    ls_tick first = agreed > window->lead_ticks ? agreed - window->lead_ticks : 0;
+    ls_tick oldest = LS_MAX(ls_replay_window_oldest(window), ls_input_buffer_first(window->inputs));
+    bool is_held = agreed != UINT32_MAX && agreed >= oldest;
+    window->awaited = is_held ? LS_MAX(first, oldest) : UINT32_MAX;
+    hold_oldest(window);
+}
+
+static ls_status make_room(const ls_replay_window *window, kept_stretch *kept)
+{
+    uint32_t ticks = LS_MAX(kept->stretch.last - kept->stretch.first + 1, KEPT_TICKS_MIN);
+    if (ticks <= kept->ring) {
+        return LS_OK;
+    }
+    release_ticks(window, kept);
+    ls_input_buffer_config inputs = window->kept_inputs;
+    inputs.window_ticks = power_of_two_from(ticks);
+    kept->state_hashes =
+        ls_allocate_array(window->allocator, inputs.window_ticks, sizeof *kept->state_hashes);
+    ls_status status = kept->state_hashes
+                           ? ls_input_buffer_create(&inputs, window->allocator, &kept->inputs)
+                           : LS_NO_MEMORY;
+    kept->ring = status == LS_OK ? inputs.window_ticks : 0;
+    return status;
+}
+
+static ls_status copy_ticks(const ls_replay_window *window, kept_stretch *kept)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_replay_stretch *stretch = &kept->stretch;
+    ls_status status = LS_OK;
+    ls_input_buffer_restart(kept->inputs, stretch->first);
+    for (ls_tick tick = stretch->first; tick <= stretch->last; tick++) {
+        kept->state_hashes[tick & (kept->ring - 1)] = ls_replay_stretch_hash(stretch, tick);
+    }
+    for (ls_tick tick = stretch->first; status == LS_OK && tick < stretch->last; tick++) {
+        status = ls_input_buffer_tick(stretch->inputs, tick, slots);
+        LS_THEN(status,
+                ls_input_buffer_put_tick(
+                    kept->inputs, &(ls_tick_inputs){tick, window->kept_inputs.slots, slots}));
+    }
+    stretch->inputs = kept->inputs;
+    stretch->state_hashes = kept->state_hashes;
+    stretch->hashes_mask = kept->ring - 1;
+    return status;
+}
+
+static ls_status copy_snapshot(const ls_replay_window *window, kept_stretch *kept)
+{
+    if (window->state_bytes > EXTRA_BYTES) {
+        return LS_OK;
+    }
+    if (!kept->snapshot) {
+        kept->snapshot = ls_allocate(window->allocator, window->state_bytes);
+    }
+    if (!kept->snapshot) {
+        return LS_NO_MEMORY;
+    }
+    memcpy(kept->snapshot, kept->stretch.snapshot, window->state_bytes);
+    return LS_OK;
+}
+
+static kept_stretch *find_place(ls_replay_window *window, ls_tick agreed, ls_tick last)
+{
+    kept_stretch *unused = NULL;
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        kept_stretch *kept = &window->kept[i];
+        if (kept->users > 0 && kept->stretch.agreed == agreed && kept->stretch.last >= last) {
+            return kept;
+        }
+        bool is_better = kept->users == 0 && (!unused || unused->ring == 0); /* it has memory */
+        unused = is_better ? kept : unused;
+    }
+    return unused;
+}
+
+void ls_replay_window_keep(ls_replay_window *window, ls_tick agreed, ls_tick last)
+{
+    kept_stretch *kept = find_place(window, agreed, last);
+    if (kept && kept->users == 0) {
+        ls_status status = ls_replay_window_stretch(window, agreed, last, &kept->stretch);
+        LS_THEN(status, make_room(window, kept));
+        LS_THEN(status, copy_ticks(window, kept));
+        LS_THEN(status, copy_snapshot(window, kept));
+        kept = status == LS_OK ? kept : NULL;
+    }
+    if (kept) {
+        kept->users++;
+        hold_oldest(window);
+    }
+}
+
+void ls_replay_window_let_go(ls_replay_window *window, ls_tick agreed)
+{
+    for (uint32_t i = 0; i < KEPT_MAX; i++) {
+        kept_stretch *kept = &window->kept[i];
+        if (kept->users > 0 && kept->stretch.agreed == agreed) {
+            kept->users--;
+            break;
+        }
+    }
+    hold_oldest(window);
 }
 
 /* ---- simulating a stretch ---- */

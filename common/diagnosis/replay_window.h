@@ -128,10 +128,18 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
 void ls_replay_window_lend(const ls_replay_window *window, const ls_state_loan *loan);
 void ls_replay_window_reclaim(const ls_replay_window *window); /* ends a loan */
 
-/* As long as it is held a stretch from this state on is to be had, as far as inputs reach and
- * ls_state_history_hold says. One at a time. */
-void ls_replay_window_hold(const ls_replay_window *window, ls_tick agreed);
-void ls_replay_window_let_go(const ls_replay_window *window);
+/* The stretch from `agreed` to `last` is to be had until it was let go of as often as this was
+ * called, however many ticks are recorded: a case needs it until its report is written. It takes
+ * memory of its own for inputs and hashes, and for a snapshot of up to 1 MiB; a larger one stays in
+ * the history. Without memory, beyond some stretches, or when the ticks have left the window
+ * already, nothing is kept. */
+void ls_replay_window_keep(ls_replay_window *window, ls_tick agreed, ls_tick last);
+void ls_replay_window_let_go(ls_replay_window *window, ls_tick agreed);
+
+/* States from this one on may still be found to differ: a machine that is slow tells of them late.
+ * As far as inputs reach a stretch from it stays to be had. The newest call counts; UINT32_MAX:
+ * none may. */
+void ls_replay_window_await(ls_replay_window *window, ls_tick agreed);
 
 /* The last steps to state `last`: `steps` at most where one of the states before them is kept
  * itself, else as many as the stretch from the state before has. NOT_FOUND as for that. Borrowed

@@ -159,7 +159,6 @@ struct ls_state_history {
     ls_state_loan loan;
     bool is_holding; /* a state that is not after `held` */
     ls_tick held;
-    uint32_t snapshot_count;
     snapshot snapshots[LS_HISTORY_SNAPSHOTS_MAX]; /* the newest one first */
     size_t untouched; /* words of theirs that the system has not handed out yet */
 };
@@ -182,19 +181,12 @@ size_t ls_state_history_whole_log_bytes(size_t state_bytes, uint32_t ticks)
     return ticks * frame_words_max(state_bytes) * WORD_BYTES;
 }
 
-static bool needs_snapshots(const ls_state_history_config *config)
-{
-    return config->log_bytes <
-           ls_state_history_whole_log_bytes(config->state_bytes, config->recent_ticks);
-}
-
 size_t ls_state_history_bytes(const ls_state_history_config *config)
 {
     size_t state_bytes = words_of(config->state_bytes) * WORD_BYTES;
     size_t chunks = chunk_changes_chunks(config->state_bytes);
-    size_t snapshots = needs_snapshots(config) ? config->snapshots : 0;
     return sizeof(ls_state_history) + state_bytes + chunks * CHUNK_HASH_BYTES + config->log_bytes +
-           snapshots * (state_bytes + chunks * sizeof(bool));
+           config->snapshots * (state_bytes + chunks * sizeof(bool));
 }
 
 /* ---- life ---- */
@@ -212,15 +204,14 @@ static bool allocate_snapshots(ls_state_history *history)
 {
     size_t chunks = chunk_changes_chunks(history->config.state_bytes);
     bool has_all = true;
-    history->snapshot_count = needs_snapshots(&history->config) ? history->config.snapshots : 0;
-    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots; i++) {
         snapshot *made = &history->snapshots[i];
         made->words = ls_allocate_array(history->allocator, history->words, WORD_BYTES);
         made->is_touched = ls_allocate_array(history->allocator, chunks, sizeof(bool));
         has_all = has_all && made->words && made->is_touched;
     }
     if (history->config.state_bytes > TOUCHED_BYTES) {
-        history->untouched = history->snapshot_count * history->words;
+        history->untouched = history->config.snapshots * history->words;
     }
     return has_all;
 }
@@ -288,7 +279,7 @@ void ls_state_history_destroy(ls_state_history *history)
         return;
     }
     ls_state_loan_end(&history->loan);
-    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots; i++) {
         ls_release(history->allocator, history->snapshots[i].is_touched);
         release_words(history, history->snapshots[i].words);
     }
@@ -407,7 +398,7 @@ static void forget_snapshot(const ls_state_history *history, snapshot *gone)
 
 static void forget_snapshots(ls_state_history *history)
 {
-    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots; i++) {
         forget_snapshot(history, &history->snapshots[i]);
     }
 }
@@ -455,7 +446,7 @@ static void shift_snapshots(ls_state_history *history)
     if (!newest->is_there) {
         return;
     }
-    uint32_t last = history->snapshot_count - 1;
+    uint32_t last = history->config.snapshots - 1;
     uint32_t reach = history->config.reach_ticks;
     const snapshot *next = &history->snapshots[last - 1];
     if (!is_so_old(history, newest->tick, (reach + last - 1) / last) ||
@@ -474,7 +465,7 @@ static LS_TICK_CODE void drop_oldest_frame(ls_state_history *history)
 {
     uint64_t head = history->log[history->tail];
     size_t runs = in_ring(history, history->tail + HEAD_WORDS);
-    if (is_far_enough(history, first_of(head), history->newest) || history->snapshot_count == 0) {
+    if (is_far_enough(history, first_of(head), history->newest)) {
         forget_snapshots(history);
     } else {
         add_runs(history, runs, words_behind(head), newest_snapshot(history));
@@ -508,7 +499,6 @@ LS_TICK_CODE static void reserve(frame *made, size_t words)
         if (history->used > 0) {
             drop_oldest_frame(history);
         } else {
-            LS_ASSERT(history->snapshot_count > 0);
             go_direct(made);
         }
     }
@@ -573,7 +563,7 @@ static void exchange(ls_state_history *history, ls_tick tick)
         place = in_ring(history, runs + words_behind(head));
         left -= HEAD_WORDS + words_behind(head);
     }
-    for (uint32_t i = 0; i < history->snapshot_count && tick < history->oldest; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots && tick < history->oldest; i++) {
         const snapshot *older = &history->snapshots[i];
         if (older->is_there && older->tick >= tick) {
             apply_snapshot(history, older, history->state);
@@ -677,7 +667,7 @@ void ls_state_history_prefetch(const ls_state_history *history)
 /* So many ticks apart the newest state and the snapshots reach back far enough. */
 static uint32_t whole_ticks(const ls_state_history *history)
 {
-    uint32_t count = history->snapshot_count;
+    uint32_t count = history->config.snapshots;
     return (history->config.reach_ticks + count - 1) / count;
 }
 
@@ -686,7 +676,8 @@ static uint32_t whole_ticks(const ls_state_history *history)
  * changes takes none. */
 static void touch_snapshots(ls_state_history *history)
 {
-    size_t words = history->snapshot_count * history->words / whole_ticks(history) + TOUCHED_WORDS;
+    size_t words =
+        history->config.snapshots * history->words / whole_ticks(history) + TOUCHED_WORDS;
     words = LS_MIN(words, history->untouched);
     for (size_t i = 0; i < words; i += TOUCHED_WORDS) {
         size_t at = history->untouched - 1 - i;
@@ -727,7 +718,7 @@ static void make_snapshots_whole(ls_state_history *history)
 {
     snapshot *newest = &history->snapshots[0];
     bool has_any = false;
-    for (uint32_t i = history->snapshot_count; i-- > 0;) {
+    for (uint32_t i = history->config.snapshots; i-- > 0;) {
         const snapshot *older = &history->snapshots[i];
         has_any = has_any || older->is_there;
         if (older->is_there && !older->is_whole) {
@@ -749,7 +740,7 @@ static void make_snapshots_whole(ls_state_history *history)
 static uint32_t next_to_go(const ls_state_history *history)
 {
     uint32_t index = 0;
-    while (index + 1 < history->snapshot_count && history->snapshots[index].is_there) {
+    while (index + 1 < history->config.snapshots && history->snapshots[index].is_there) {
         index++;
     }
     return index;
@@ -829,8 +820,7 @@ LS_TICK_CODE static adding choose(ls_state_history *history, ls_tick tick,
     size_t changed = chunk_changes_count(&changes);
     size_t bytes = LS_MIN(changed * LS_HASH_CHUNK_BYTES, history->config.state_bytes);
     bool is_too_dear = !state->is_wanted && is_dear(history, tick, bytes);
-    bool may_be_dense = history->snapshot_count > 0 &&
-                        changed * (CHUNK_WORDS + HEAD_WORDS) * FRAMES_MIN > history->log_words;
+    bool may_be_dense = changed * (CHUNK_WORDS + HEAD_WORDS) * FRAMES_MIN > history->log_words;
     if (history->untouched > 0 && (may_be_dense || history->used > history->log_words / 2)) {
         touch_snapshots(history);
     }
@@ -899,7 +889,7 @@ void ls_state_history_share(ls_state_history *history)
 ls_tick ls_state_history_oldest(const ls_state_history *history)
 {
     ls_tick oldest = history->oldest;
-    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots; i++) {
         const snapshot *older = &history->snapshots[i];
         oldest = older->is_there ? older->tick : oldest;
     }
@@ -917,7 +907,7 @@ bool ls_state_history_newest_until(const ls_state_history *history, ls_tick tick
         place = in_ring(history, place + words);
         left -= words;
     }
-    for (uint32_t i = 0; i < history->snapshot_count && !is_found; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots && !is_found; i++) {
         const snapshot *older = &history->snapshots[i];
         is_found = older->is_there && older->tick <= tick;
         found = older->tick;
@@ -934,7 +924,7 @@ const uint8_t *ls_state_history_state(ls_state_history *history, ls_tick tick)
     if (!ls_state_history_newest_until(history, tick, &found) || found != tick) {
         return NULL;
     }
-    for (uint32_t i = 0; i < history->snapshot_count; i++) {
+    for (uint32_t i = 0; i < history->config.snapshots; i++) {
         const snapshot *older = &history->snapshots[i];
         if (older->is_there && older->is_whole && older->tick == tick) {
             return (const uint8_t *)older->words;

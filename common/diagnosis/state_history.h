@@ -81,9 +81,9 @@ void ls_state_history_reclaim(ls_state_history *history); /* ends a loan */
 
 /* As long as a state is held, one that is not after it is always there: where there is no room for
  * it beside the newest ones, those between go first. Holding lasts LS_HISTORY_HELD_REACHES_MAX
- * times the reach at most, at 60 Hz as long as the inputs since are kept: a case on a busy machine
- * takes up to 20 s. The one that was held before is held no more. */
-#define LS_HISTORY_HELD_REACHES_MAX 7u
+ * times the reach at most, at 60 Hz 155 s: no case takes longer. The one that was held before is
+ * held no more. */
+#define LS_HISTORY_HELD_REACHES_MAX 64u
 void ls_state_history_hold(ls_state_history *history, ls_tick tick);
 void ls_state_history_let_go(ls_state_history *history);
 

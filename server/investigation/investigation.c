@@ -5,36 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- the states that open cases are run from ---- */
-
-static void hold_oldest(const ls_evidence_hold *hold)
-{
-    ls_tick oldest = UINT32_MAX;
-    for (uint32_t slot = 0; slot < LS_CASES_MAX; slot++) {
-        oldest = hold->held[slot] > 0 ? LS_MIN(oldest, hold->held[slot] - 1) : oldest;
-    }
-    if (oldest != UINT32_MAX) {
-        ls_replay_window_hold(hold->window, oldest);
-    } else {
-        ls_replay_window_let_go(hold->window);
-    }
-}
-
-static void evidence_hold_begin(ls_evidence_hold *hold, uint32_t slot, ls_tick agreed)
-{
-    hold->held[slot] = agreed + 1;
-    hold_oldest(hold);
-}
-
-/* A slot without a case is allowed. */
-static void evidence_hold_end(ls_evidence_hold *hold, uint32_t slot)
-{
-    if (hold->held[slot] > 0) {
-        hold->held[slot] = 0;
-        hold_oldest(hold);
-    }
-}
-
 /* ---- a state to come ---- */
 
 #define MARGIN_NS (50 * LS_NS_PER_MS)
@@ -91,7 +61,6 @@ ls_status ls_investigations_create(const ls_sim_instance *instance, ls_replay_wi
     all->allocator = allocator;
     all->instance = instance;
     all->window = window;
-    all->hold.window = window;
     all->count = ls_sim_instance_config(instance)->players + 1;
     all->slots = ls_allocate_array(allocator, all->count, sizeof *all->slots);
     ls_status status =
@@ -618,7 +587,10 @@ void ls_investigation_end(ls_investigations *all, uint32_t slot)
     }
     release_writers(all, investigation);
     ls_tick_search_end(&investigation->search, &all->reruns);
-    evidence_hold_end(&all->hold, slot);
+    if (investigation->is_kept) {
+        ls_replay_window_let_go(all->window, investigation->agreed_tick);
+    }
+    investigation->is_kept = false;
     investigation->phase = LS_INVESTIGATION_IDLE;
 }
 
@@ -649,7 +621,8 @@ void ls_investigation_start(ls_investigations *all, uint32_t slot,
                                    .is_lower_bound = true};
     investigation->phase = LS_INVESTIGATION_LOOKING;
     investigation->agreed_tick = subject->agreed;
-    evidence_hold_begin(&all->hold, slot, subject->agreed);
+    ls_replay_window_keep(all->window, subject->agreed, subject->tick);
+    investigation->is_kept = true;
     investigation->bad_tick = subject->tick;
     investigation->server_hash = subject->server_hash;
     investigation->client_hash = subject->client_hash;

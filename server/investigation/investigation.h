@@ -13,14 +13,6 @@
 /* One for each player, and one behind them for a spectator. */
 #define LS_CASES_MAX (LS_PLAYERS_MAX + 1u)
 
-/* The states from which open cases are run again. The oldest of them stays in the window until its
- * case is over, also while nothing runs: a client may take long to answer, another re-run may be
- * wanted, and the bundle holds it. */
-typedef struct ls_evidence_hold {
-    const ls_replay_window *window; /* borrowed */
-    ls_tick held[LS_CASES_MAX];     /* of a slot with a case: its tick and 1; else 0 */
-} ls_evidence_hold;
-
 /* A state to come that both sides put aside when they get there, to see what differs in it where
  * the bad one is not held any more. */
 typedef struct ls_later_state {
@@ -55,6 +47,8 @@ typedef struct ls_investigation {
     ls_investigation_phase phase;
     ls_tick agreed_tick;
     ls_tick bad_tick;
+    bool is_kept; /* the window was told to keep the ticks from the one to the other, which another
+                   * re-run may want after a long time, and the bundle holds */
     uint64_t server_hash; /* of the bad state */
     uint64_t client_hash; /* of the bad state, as the client told it */
     uint64_t since_ns;    /* when the phase began; of a looking one, when the client was asked */
@@ -104,7 +98,6 @@ typedef struct ls_investigations {
     bool is_at_end; /* the caller's word: no more ticks will be closed */
     ls_diff_pool pool;
     ls_rerun_share reruns;
-    ls_evidence_hold hold;
     uint64_t turns; /* given to those that wait for a place */
     uint32_t count;
     ls_investigation *slots; /* [count] */

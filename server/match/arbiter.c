@@ -197,3 +197,16 @@ bool ls_root_vote_is_decided(const ls_root_vote *vote)
     most.with_client += vote->unknown;
     return vote->unknown == 0 || !ls_root_vote_is_against_server(&most);
 }
+
+ls_tick ls_arbiter_oldest_agreed(const ls_arbiter *arbiter, const ls_root_voters *players)
+{
+    ls_tick oldest = UINT32_MAX;
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        const ls_arbiter_slot *known = &arbiter->slots[slot];
+        bool may_differ = known->has_agreed && known->agreement != LS_AGREEMENT_DIFFERS;
+        if (may_differ && ls_slot_set_has(&players->in_play, slot)) {
+            oldest = LS_MIN(oldest, known->agreed_tick);
+        }
+    }
+    return oldest;
+}

@@ -93,4 +93,8 @@ bool ls_root_vote_is_against_server(const ls_root_vote *vote);
  * is known how many agree against it. */
 bool ls_root_vote_is_decided(const ls_root_vote *vote);
 
+/* The oldest of the newest states that players in play are known to have as the server has them;
+ * UINT32_MAX: of none is it known. Players that differ are not counted. */
+ls_tick ls_arbiter_oldest_agreed(const ls_arbiter *arbiter, const ls_root_voters *players);
+
 #endif

@@ -48,6 +48,10 @@ static bool heal_leaves_send(const ls_match *match, uint32_t slot, const ls_inve
 
 /* ---- what the service knows ---- */
 
+enum {
+    AWAITED_EVERY = 16, /* ticks: it is looked which states may still be found to differ */
+};
+
 #define VOTE_NS LS_NS_PER_SECOND /* waited for the hashes of other clients */
 
 static const char STATE_DIFFERS[] = "the client's state differs from the server's";
@@ -561,10 +565,21 @@ static bool is_slot_open(const ls_desync_service *desync, uint32_t slot)
            (desync->all && case_of(desync, slot)->phase != LS_INVESTIGATION_IDLE);
 }
 
+/* A slow player has yet to tell of states that may turn out to differ. */
+static void await_slowest(const ls_desync_service *desync)
+{
+    const ls_tick_log *log = desync->match->log;
+    if (log->window && log->next % AWAITED_EVERY == 0) {
+        const ls_root_voters voters = voters_of(desync);
+        ls_replay_window_await(log->window, ls_arbiter_oldest_agreed(&desync->arbiter, &voters));
+    }
+}
+
 /* The first of those that are to be dropped; the next one comes with the next call. */
 ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
 {
     ls_desync_drop drop = NOBODY;
+    await_slowest(desync);
     if (!desync->all || !(ls_desync_service_is_open(desync) ||
                           is_slot_open(desync, desync->match->config.sim.players))) {
         return NOBODY;

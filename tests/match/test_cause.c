@@ -830,12 +830,12 @@ static void watch_evidence(void *user, const ls_match_event *event)
     }
 }
 
-/* The window alone reaches back for three seconds. */
+/* The window alone reaches back for three seconds, and its inputs for seventeen. */
 Test(cause, the_ticks_to_run_again_are_there_however_long_a_client_takes_to_answer)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
-        setup.match.investigation_timeout_ms = 5000;
+        virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 2000);
+        setup.match.investigation_timeout_ms = 25000;
         setup.runs_nothing_again = i > 0;
         liar lying;
         virtual_match *run = create_with_liar(&setup, true, &lying);
@@ -843,9 +843,43 @@ Test(cause, the_ticks_to_run_again_are_there_however_long_a_client_takes_to_answ
         const virtual_observer observer = {.user = &watch, .match_event = watch_evidence};
         virtual_match_observe(run, &observer);
         virtual_match_run_to_end(run);
-        cr_assert_geq(finding_of(run, run->clients[1])->took_ns, 4 * SECOND);
+        cr_assert_geq(finding_of(run, run->clients[1])->took_ns, 20 * SECOND);
         cr_assert_eq(watch.causes, 1);
         cr_expect_eq(watch.stretches, 1, "%s re-runs", i > 0 ? "without" : "with");
+        virtual_match_destroy(run);
+    }
+}
+
+/* The client hears nothing for five seconds, steps all of their ticks at once, and only then do the
+ * two sides know that they differ, from a state of five seconds ago on. */
+Test(cause, a_client_that_was_held_up_can_run_again_what_it_tells_of_late)
+{
+    const uint32_t intervals[] = {1, 8};
+    for (uint32_t i = 0; i < 2; i++) {
+        wrong_from = 100;
+        build_otherwise(spread_more);
+        virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 900);
+        setup.match.hash_interval_ticks = intervals[i];
+        setup.clients = 1;
+        setup.link.delay_ns = 50 * MS;
+        virtual_match *run = checked_match_create(&setup);
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.simulation = &other_build;
+        virtual_client *other = virtual_match_add_client(run, &client);
+        evidence_watch watch = {.run = run};
+        const virtual_observer observer = {.user = &watch, .match_event = watch_evidence};
+        virtual_match_observe(run, &observer);
+        virtual_match_run_to_tick(run, 90);
+        virtual_client_cut(other);
+        virtual_match_run_to_tick(run, 390);
+        virtual_client_set_links(other, &setup.link);
+        virtual_match_run_to_end(run);
+        const ls_desync_finding *finding = finding_of(run, other);
+        cr_expect_eq(watch.causes, 1);
+        cr_expect_eq(watch.stretches, 1);
+        cr_expect_eq(finding->first_tick, 101);
+        cr_expect_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s",
+                     finding->verdict.why.bytes);
         virtual_match_destroy(run);
     }
 }

@@ -562,3 +562,18 @@ Test(arbiter, chains_are_told_of_states_that_are_held_only)
     cr_assert_not(ls_hash_record_chain(&record, 4 * LS_WINDOW_TICKS, &chain), "forgotten");
     cr_assert(ls_hash_record_chain(&record, 4 * LS_WINDOW_TICKS + 4, &chain));
 }
+
+Test(arbiter, the_oldest_state_that_is_awaited_is_that_of_the_slowest_player_who_agrees)
+{
+    arbiter = (ls_arbiter){0};
+    ls_root_voters players = {.in_play = ls_slot_set_first(4)};
+    cr_expect_eq(ls_arbiter_oldest_agreed(&arbiter, &players), UINT32_MAX);
+    for (uint32_t slot = 0; slot < 6; slot++) {
+        arbiter.slots[slot] = (ls_arbiter_slot){.has_agreed = true, .agreed_tick = 100 - 10 * slot};
+    }
+    arbiter.slots[3].agreement = LS_AGREEMENT_DIFFERS;
+    arbiter.slots[2].agreement = LS_AGREEMENT_ASKING;
+    cr_expect_eq(ls_arbiter_oldest_agreed(&arbiter, &players), 80, "slots 4 and 5 do not play");
+    arbiter.slots[2].has_agreed = false;
+    cr_expect_eq(ls_arbiter_oldest_agreed(&arbiter, &players), 90);
+}

@@ -374,6 +374,93 @@ Test(replay_window, a_difference_that_is_found_late_can_be_run_again_and_small_s
     check_late_differences(cells[1], 128, 1000);
 }
 
+static void expect_rerun(fixture *made, ls_tick agreed, ls_tick last)
+{
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_replay_window_stretch(made->window, agreed, last, &stretch), LS_OK);
+    cr_assert(stretch.first <= agreed && stretch.agreed == agreed && stretch.last == last);
+    cr_assert_eq(ls_replay_stretch_load(&stretch, made->other), LS_OK);
+    cr_assert_eq(ls_replay_stretch_run(&stretch, made->other, last), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(made->other), made->state_hashes[last]);
+    cr_assert_eq(ls_replay_stretch_hash(&stretch, last), made->state_hashes[last]);
+    cr_assert_eq(ls_replay_stretch_hash(&stretch, agreed), made->state_hashes[agreed]);
+}
+
+static bool is_to_be_had(const fixture *made, ls_tick agreed, ls_tick last)
+{
+    ls_replay_stretch stretch;
+    return ls_replay_window_stretch(made->window, agreed, last, &stretch) == LS_OK;
+}
+
+Test(replay_window, what_is_kept_can_be_run_again_however_many_ticks_are_recorded_since)
+{
+    const ls_replay_window_config configs[] = {small, tight};
+    for (uint32_t i = 0; i < 2; i++) {
+        fixture made = open_fixture(configs[i]);
+        record(&made, 40);
+        ls_replay_window_keep(made.window, 36, 39);
+        record(&made, 60);
+        ls_replay_window_keep(made.window, 96, 97);
+        ls_replay_window_keep(made.window, 36, 39); /* of another client */
+        record(&made, 345);
+        expect_rerun(&made, 36, 39);
+        expect_rerun(&made, 37, 38);
+        expect_rerun(&made, 96, 97);
+        cr_expect_not(is_to_be_had(&made, 37, 41), "no more than what was kept");
+        ls_replay_stretch step;
+        cr_expect_eq(ls_replay_window_steps(made.window, 38, 1, &step), LS_OK);
+        ls_replay_window_let_go(made.window, 36);
+        expect_rerun(&made, 36, 39);
+        ls_replay_window_let_go(made.window, 36);
+        cr_expect_not(is_to_be_had(&made, 36, 39));
+        expect_rerun(&made, 96, 97);
+        ls_replay_window_start(made.window, made.instance, made.state_hashes[445]);
+        cr_expect_not(is_to_be_had(&made, 96, 97), "it began anew");
+        ls_replay_window_let_go(made.window, 96);
+    }
+}
+
+Test(replay_window, what_has_left_the_window_is_not_kept_and_neither_is_more_than_there_is_room_for)
+{
+    fixture made = open_fixture(small);
+    record(&made, 100);
+    ls_replay_window_keep(made.window, 20, 22);
+    cr_expect_not(is_to_be_had(&made, 20, 22));
+    for (ls_tick tick = 82; tick < 98; tick++) {
+        ls_replay_window_keep(made.window, tick, tick + 1);
+    }
+    record(&made, 100);
+    uint32_t kept = 0;
+    for (ls_tick tick = 82; tick < 98; tick++) {
+        kept += is_to_be_had(&made, tick, tick + 1);
+        ls_replay_window_let_go(made.window, tick);
+    }
+    cr_expect(kept >= 8);
+    cr_expect_not(is_to_be_had(&made, 90, 91));
+}
+
+Test(replay_window, a_state_that_is_awaited_stays_as_long_as_the_inputs_since_do)
+{
+    ls_replay_window_config config = small;
+    config.window_ticks = 128;
+    config.log_bytes = 1 << 12;
+    fixture made = open_fixture(config);
+    record(&made, 30);
+    ls_replay_window_await(made.window, 20);
+    record(&made, 90);
+    expect_rerun(&made, 20, 22);
+    expect_rerun(&made, 110, 120);
+    ls_replay_window_await(made.window, 118); /* the client has told of them */
+    record(&made, 40);
+    cr_expect_not(is_to_be_had(&made, 20, 22));
+    ls_replay_window_await(made.window, 120);
+    record(&made, 200);
+    ls_replay_window_await(made.window, 120); /* too old to be run again */
+    record(&made, 40);
+    cr_expect_not(is_to_be_had(&made, 120, 121));
+    expect_rerun(&made, 390, 400);
+}
+
 static ls_status create_with(ls_replay_window_config config)
 {
     ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);

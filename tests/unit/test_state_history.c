@@ -17,7 +17,7 @@
 enum {
     BLOCKS = 7,
     STATE_BYTES = BLOCKS * 64 - 13, /* the last word is shorter */
-    TICKS = 600,
+    TICKS = 1800,
     RECENT = 30,
     REACH = 24,
 };
@@ -309,9 +309,9 @@ static bool has_not_after(const ls_state_history *history, ls_tick tick)
     return ls_state_history_newest_until(history, tick, &found);
 }
 
-Test(state_history, what_is_held_stays_until_it_is_let_go_or_for_three_times_the_reach)
+Test(state_history, what_is_held_stays_until_it_is_let_go_or_for_many_times_the_reach)
 {
-    const size_t log_bytes[] = {64, 200, 600, 2400};
+    const size_t log_bytes[] = {64, 200, 600, 2400, roomy().log_bytes};
     for (size_t i = 0; i < sizeof log_bytes / sizeof log_bytes[0]; i++) {
         const ls_state_history_config config = config_with(log_bytes[i]);
         for (uint32_t round = 0; round < 20; round++) {
