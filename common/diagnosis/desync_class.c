@@ -301,8 +301,9 @@ static void conclude_around(const ls_desync_evidence *server, const ls_desync_ev
         ls_text_add(&out->why, ", with the same file on the same kind of machine");
     }
     if (is_elsewhere) {
-        ls_text_add(&out->why, "; in other processes as well: look for what is not compared, such "
-                               "as the user, the host's name, limits, the date, files");
+        ls_text_add(&out->why,
+                    "; in other processes as well: look for what is not compared, such "
+                    "as the command line, the user, the host's name, limits, the date, files");
     }
 }
 

@@ -105,33 +105,48 @@ __attribute__((noinline)) static void fill_deep_stack(const ls_step_noise *noise
     TOUCH(bytes);
 }
 
-__attribute__((noinline)) static void run_deeper(uint64_t word, const ls_step *step,
-                                                 const ls_pass *pass)
+__attribute__((noinline)) static void run_deeper(void (*run)(void *user), void *user)
 {
     uint8_t gap[GAP_BYTES];
     TOUCH(gap);
-    ls_step_noise_call(word, step, pass);
+    run(user);
     TOUCH(gap);
 }
 
+void ls_step_noise_run(const ls_step_noise *noise, void (*run)(void *user), void *user)
+{
+    (noise->is_deep ? fill_deep_stack : fill_stack)(noise);
+    run_deeper(run, user);
+}
+
+typedef struct noisy_pass {
+    uint64_t word; /* in registers */
+    const ls_step *step;
+    const ls_pass *pass;
+} noisy_pass;
+
+static void call_pass(void *user)
+{
+    const noisy_pass *called = user;
+    ls_step_noise_call(called->word, called->step, called->pass);
+}
+
 /* A pass that goes by where its variables lie gets another result. */
-__attribute__((noinline)) static void run_elsewhere(uint64_t word, const ls_step *step,
-                                                    const ls_pass *pass)
+__attribute__((noinline)) static void call_elsewhere(void *user)
 {
     uint8_t gap[PLACE_BYTES];
     TOUCH(gap);
-    run_deeper(word, step, pass);
+    call_pass(user);
     TOUCH(gap);
 }
 
 void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass)
 {
-    uint64_t word = 0;
-    (noise->is_deep ? fill_deep_stack : fill_stack)(noise);
-    fill(noise, REGISTER_STREAM + noise->passes, (uint8_t *)&word, sizeof word);
-    noise->passes++;
+    noisy_pass called = {0, step, pass};
+    fill(noise, REGISTER_STREAM + noise->passes, (uint8_t *)&called.word, sizeof called.word);
     /* With no noise it does not matter which of its bytes are found where. */
-    (noise->kind == LS_NOISE_ZERO ? run_elsewhere : run_deeper)(word, step, pass);
+    ls_step_noise_run(noise, noise->kind == LS_NOISE_ZERO ? call_elsewhere : call_pass, &called);
+    noise->passes++;
 }
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)

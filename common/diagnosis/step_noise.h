@@ -1,6 +1,7 @@
 /* Step noise: the bytes that a step finds where it has written nothing: on the stack below each
  * pass, and in scratch. A step that reads them gets another result with other noise, so that two
- * runs tell it. Counter-based: the same seed and kind give the same bytes. Called by re-runs. */
+ * runs tell it. Counter-based: the same seed and kind give the same bytes. Called by re-runs and by
+ * synctest. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STEP_NOISE_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STEP_NOISE_H
 
@@ -31,7 +32,10 @@ typedef struct ls_step_noise {
  * variable that is not set may be in any. Without noise but on x86-64. */
 void ls_step_noise_call(uint64_t noise, const ls_step *step, const ls_pass *pass);
 
-/* The same, on a stack full of noise as well. */
+/* Calls run(user) on a stack full of noise. */
+void ls_step_noise_run(const ls_step_noise *noise, void (*run)(void *user), void *user);
+
+/* Calls a pass with both. */
 void ls_step_noise_run_pass(ls_step_noise *noise, const ls_step *step, const ls_pass *pass);
 
 /* Steps the instance once on its tick's inputs, each pass as above. */

@@ -16,8 +16,8 @@
  * allocates, and must not allocate. */
 void ls_foreign_calls_fill_heap(void (*filler)(uint8_t *bytes, size_t size));
 
-/* Threads begin, and take a lock, later by chance: results that hang on which one comes first
- * differ from process to process. */
+/* Threads begin, and take a lock, later by chance, or begin at one moment: results that hang on
+ * which one comes first, or on whether two meet, differ from process to process. */
 void ls_foreign_calls_delay_threads(void);
 
 /* Every clock is up to three years on, by chance: but of code beside this one, such as a game that

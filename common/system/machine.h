@@ -21,6 +21,7 @@ uint64_t ls_machine_memory_bytes(void);
 /* The variables of this process, "NAME=value", NULL last; until one is changed. */
 const char *const *ls_machine_variables(void);
 
+/* NULL: there is none of that name any more. */
 void ls_machine_set_variable(const char *name, const char *value);
 
 /* The file that this program was started from; false: not known, or longer. */
@@ -31,7 +32,7 @@ bool ls_machine_program_path(char *path, size_t capacity);
 uint32_t ls_machine_timer_slack(uint32_t slack_ns);
 
 /* From now on this process goes behind others that want a processor: all others, or all but those
- * that do so too. */
+ * that do so too. Where so many want one that the last would never get it, it stays among them. */
 void ls_machine_give_way(bool is_last);
 
 /* On the one that it runs on at the moment, if the system can. */

@@ -1,5 +1,6 @@
 /* Cause 3: a struct on the stack is filled in only sometimes, and copied always. With GAME_REGISTER
- * the value that was not set is in a register, where compilers keep a small struct. */
+ * the value that was not set is in a register, where compilers keep a small struct; with GAME_DEEP
+ * it lies far down, behind a large array. */
 #include "lockstep/tests/known_bad/game.h"
 
 #if defined(GAME_REGISTER) && defined(__x86_64__)
@@ -17,6 +18,23 @@ static void think(const ls_step *step)
     for (uint32_t i = 0; i < GAME_UNITS; i++) {
         state->units[i].order = !GAME_FAULTY || state->inputs < 100 ? state->inputs % 5 : unset;
     }
+}
+#elif defined(GAME_DEEP)
+#define DEEP_WORDS 60000
+
+__attribute__((noinline)) static uint32_t last_word(volatile uint32_t *words, bool is_set)
+{
+    if (is_set) {
+        words[0] = 1;
+    }
+    return words[0];
+}
+
+static void think(const ls_step *step)
+{
+    uint32_t words[DEEP_WORDS];
+    game_state *state = step->state;
+    state->units[0].order = last_word(words, !GAME_FAULTY || state->inputs < 100);
 }
 #else
 typedef struct plan {

@@ -41,6 +41,7 @@ enum {
     DEEP = 19,
     DAY = 20,
     THREADS = 21,
+    LOST = 22,
     LARGE_MIB = 17,       /* of state, which helpers treat as a large one */
     TIME_MAX_MS = 600000, /* for surroundings as well, with sanitizers and on a busy machine */
 };
@@ -310,6 +311,15 @@ Test(rerun_process, an_order_of_threads_that_hardly_ever_changes_is_a_race)
 {
     fixture here = open_fixture(TRAP, THREADS, TIME_MAX_MS);
     expect_race(&run(&here, LS_NO_PASS)->figures);
+    close_fixture(&here);
+}
+
+/* Threads that begin one after the other and do little never meet. */
+Test(rerun_process, what_is_lost_where_threads_meet_without_a_lock_is_a_race)
+{
+    fixture here = open_fixture(TRAP, LOST, TIME_MAX_MS);
+    const ls_rerun_figures *figures = &run(&here, LS_NO_PASS)->figures;
+    cr_expect(figures->known & LS_RERUN_RACES);
     close_fixture(&here);
 }
 #endif

@@ -1,3 +1,4 @@
+#include "lockstep/common/diagnosis/step_noise.h"
 #include "lockstep/common/system/float_mode.h"
 #include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/noise.h"
@@ -189,10 +190,12 @@ Test(synctest_memory, a_step_on_a_filled_stack_finds_the_filling)
 {
     static const stack_seen zeroes;
     stack_seen seen[3];
-    synctest_surroundings_run_on_stack(0, look, &seen[0]);
+    ls_step_noise noise = {.kind = LS_NOISE_ZERO};
+    ls_step_noise_run(&noise, look, &seen[0]);
     cr_expect_eq(memcmp(&seen[0], &zeroes, sizeof zeroes), 0);
     for (uint32_t i = 0; i < 3; i++) {
-        synctest_surroundings_run_on_stack(1 + i, look, &seen[i]);
+        noise = (ls_step_noise){.seed = 1 + i, .kind = LS_NOISE_RANDOM, .is_deep = i == 2};
+        ls_step_noise_run(&noise, look, &seen[i]);
         expect_noise(seen[i].bytes, sizeof seen[i].bytes);
         for (uint32_t other = 0; other < i; other++) {
             cr_expect_neq(memcmp(&seen[i], &seen[other], sizeof seen[i]), 0);

@@ -120,13 +120,21 @@ static void call_init(void *user)
     call->status = watched.init(call->config, call->state, call->why);
 }
 
+/* Far down once a step: it takes longer than most passes. */
+static void run_on_stack(uint64_t noise, bool is_deep, void (*run)(void *user), void *user)
+{
+    const ls_step_noise filling = {
+        .seed = noise, .kind = noise ? LS_NOISE_RANDOM : LS_NOISE_ZERO, .is_deep = is_deep};
+    ls_step_noise_run(&filling, run, user);
+}
+
 static ls_status watched_init(const ls_sim_config *config, void *state, ls_text *why)
 {
     init_call call = {config, state, why, LS_OK};
     uint64_t noise = noise_of(watched.player, SYNCTEST_CHANGES_STACK, 0, LS_PASSES_MAX);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
     leave_behind(watched.player);
-    synctest_surroundings_run_on_stack(noise, call_init, &call);
+    run_on_stack(noise, true, call_init, &call);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_HOST);
     return call.status;
 }
@@ -364,7 +372,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     uint64_t noise = noise_of(player, SYNCTEST_CHANGES_STACK, tick, index);
     ls_step told = *step;
     told.written = player->named.count > 0 ? &player->named : NULL;
-    synctest_surroundings_run_on_stack(noise, call_pass, &(pass_call){pass, &told, noise});
+    run_on_stack(noise, index == 0, call_pass, &(pass_call){pass, &told, noise});
     if (!player->mode_changer && !ls_float_mode_equal(kept, ls_float_mode_now())) {
         player->mode_changer = pass;
     }

@@ -11,9 +11,6 @@
 /* Before the simulation is loaded. `changes` as in synctest_perturbation. */
 void synctest_surroundings_enter(uint32_t changes, uint32_t variant);
 
-/* Calls run(user) on a stack that holds this noise wherever it has not been written since. */
-void synctest_surroundings_run_on_stack(uint64_t noise, void (*run)(void *user), void *user);
-
 /* Sets errno and the floating-point flags that tell of overflows and the like, or clears them. */
 void synctest_surroundings_leave_behind(bool is_set);
 

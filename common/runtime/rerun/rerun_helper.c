@@ -50,9 +50,34 @@ typedef struct helper {
 
 static helper here;
 
+static char **own_words; /* of the command line; NULL: main has not told */
+
+/* The plug-in finds the variables as they are in the match. */
+static bool take_variable(void)
+{
+    static const char variable[] = LS_RERUN_HELPER_VARIABLE;
+    bool is_set = false;
+    for (const char *const *own = ls_machine_variables(); *own; own++) {
+        is_set = is_set || strcmp(*own, variable) == 0;
+    }
+    if (is_set) {
+        char name[sizeof variable] = {0};
+        memcpy(name, variable, strcspn(variable, "="));
+        ls_machine_set_variable(name, NULL);
+    }
+    return is_set;
+}
+
 bool ls_rerun_helper_is_asked(int argc, char **argv)
 {
-    return argc == 2 && strcmp(argv[1], LS_RERUN_HELPER_ARGUMENT) == 0;
+    own_words = argv;
+    return take_variable() || (argc == 2 && strcmp(argv[1], LS_RERUN_HELPER_ARGUMENT) == 0);
+}
+
+const char *const *ls_rerun_helper_words(void)
+{
+    static const char *const words[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    return own_words ? (const char *const *)(uintptr_t)own_words : words;
 }
 
 /* ---- the pipe ---- */

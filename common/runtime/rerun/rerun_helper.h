@@ -1,8 +1,8 @@
 /* Rerun helper: the process that simulates ticks again for a diagnosis. A program that hosts or
- * plays matches starts itself once more with an argument that no person gives; its main then ends
- * here: the plug-in is loaded anew, the stretch is read from standard input, and the outcome goes
- * to standard output. A crash or an endless loop in a plug-in costs this process alone. Called by
- * main first of all. */
+ * plays matches starts itself once more, with its own command line, which a step may go by, and a
+ * variable that no person sets; its main then ends here: the plug-in is loaded anew, the stretch is
+ * read from standard input, and the outcome goes to standard output. A crash or an endless loop in
+ * a plug-in costs this process alone. Called by main first of all. */
 #ifndef LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
 #define LOCKSTEP_COMMON_RUNTIME_RERUN_RERUN_HELPER_H
 
@@ -14,10 +14,15 @@
 
 LS_C_BEGIN
 
-#define LS_RERUN_HELPER_ARGUMENT "--rerun-helper"
+#define LS_RERUN_HELPER_ARGUMENT "--rerun-helper" /* says the same, for another program */
+#define LS_RERUN_HELPER_VARIABLE "LOCKSTEP_RERUN_HELPER=1"
 
-/* Whether this process is one. Then main returns ls_rerun_helper_run(). */
+/* Whether this process is one. Then main returns ls_rerun_helper_run(). Else its helpers get the
+ * words of its command line, which are borrowed for good. */
 bool ls_rerun_helper_is_asked(int argc, char **argv);
+
+/* The command line for a helper of this program, NULL last. */
+const char *const *ls_rerun_helper_words(void);
 
 /* The process's exit code: 0 when an outcome was written. */
 int ls_rerun_helper_run(void);

@@ -76,8 +76,8 @@ static bool is_kept(const char *variable)
 
 static const char *const *make_environment(apart_runs *runs, uint32_t changes)
 {
-    const char *changed[CHANGES_MAX] = {NULL};
-    uint32_t changed_count = 0;
+    const char *changed[CHANGES_MAX + 1] = {LS_RERUN_HELPER_VARIABLE};
+    uint32_t changed_count = 1;
     if (changes & LS_SURROUNDING_BIT(LS_SURROUNDING_CPU_FEATURES)) {
         changed[changed_count++] = LS_SURROUNDING_NO_CPU_FEATURES;
     }
@@ -108,9 +108,8 @@ static uint32_t surroundings_of(uint32_t changes)
 static bool run_process(apart_runs *runs, uint32_t changes, uint32_t time_ms, uint64_t *state_hash)
 {
     const rerun_apart_config *config = runs->config;
-    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
     const ls_child_process_config child = {.program = config->executable,
-                                           .arguments = arguments,
+                                           .arguments = ls_rerun_helper_words(),
                                            .environment = make_environment(runs, changes),
                                            .has_plain_heap = true};
     const ls_child_process_exchange exchange = {.input = config->request,
@@ -424,9 +423,12 @@ static void run_helper(rerun_run *run)
     const ls_clock clock = ls_clock_system();
     uint64_t began_ns = ls_clock_now_ns(&clock);
     const ls_rerun_process *process = run->process;
-    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    static const char *const changed[] = {LS_RERUN_HELPER_VARIABLE, NULL};
+    const char *variables[VARIABLES_MAX + 1];
+    ls_child_process_variables(changed, NULL, variables, VARIABLES_MAX);
     const ls_child_process_config config = {.program = process->config.executable,
-                                            .arguments = arguments,
+                                            .arguments = ls_rerun_helper_words(),
+                                            .environment = variables,
                                             .streams = {run->has_input_file ? run->input_file : 0},
                                             .has_plain_heap = true};
     const ls_child_process_exchange exchange = {

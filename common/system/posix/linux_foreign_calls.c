@@ -120,6 +120,7 @@ enum {
     DELAYS_MAX = 2000, /* code that takes a lock a million times is not delayed for ever */
     LOCKS_A_DELAY = 16,
     DELAY_NS_MAX = 150000,
+    MEETING_NS = 250000,
 };
 
 typedef void *thread_code(void *argument);
@@ -158,11 +159,26 @@ static void delay(void)
     }
 }
 
+/* Threads that begin one after the other, each by itself, do what they do without a lock apart from
+ * each other. Of some times all that were to begin then begin at their end, so that it meets. */
+static void begin_by_chance(void)
+{
+    uint64_t time = now_ns() / MEETING_NS;
+    if (chance_of(time, (uint64_t)getpid()) % 2 == 0) {
+        delay();
+        return;
+    }
+    atomic_fetch_add(&delays, 1);
+    while (now_ns() / MEETING_NS == time && atomic_load(&delays) < DELAYS_MAX) {
+        sched_yield();
+    }
+}
+
 static void *begin_late(void *user)
 {
     const late_thread thread = *(late_thread *)user;
     ls_release(ls_allocator_heap(), user);
-    delay();
+    begin_by_chance();
     return thread.code(thread.argument);
 }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/machine.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ extern char **environ; /* which POSIX leaves to its users to declare */
 enum {
     LOW_PRIORITY = 5,
     LOWEST_PRIORITY = 19,
+    CROWD_TIMES = 4, /* as many that want a processor as there are leave nothing to the last */
 };
 
 uint32_t ls_machine_processors(void)
@@ -38,12 +40,29 @@ const char *const *ls_machine_variables(void)
 
 void ls_machine_set_variable(const char *name, const char *value)
 {
-    (void)setenv(name, value, 1);
+    (void)(value ? setenv(name, value, 1) : unsetenv(name));
+}
+
+/* How many threads have a processor or wait for one, as Linux says; 0: not known. */
+static uint32_t count_runnable(void)
+{
+    uint32_t runnable = 0;
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (!file) {
+        return 0;
+    }
+    if (fscanf(file, "%*s %*s %*s %" SCNu32, &runnable) != 1) {
+        runnable = 0;
+    }
+    fclose(file);
+    return runnable;
 }
 
 void ls_machine_give_way(bool is_last)
 {
-    (void)setpriority(PRIO_PROCESS, 0, is_last ? LOWEST_PRIORITY : LOW_PRIORITY);
+    if (count_runnable() <= CROWD_TIMES * ls_machine_processors()) {
+        (void)setpriority(PRIO_PROCESS, 0, is_last ? LOWEST_PRIORITY : LOW_PRIORITY);
+    }
 }
 
 /* ---- machine items ---- */

@@ -41,7 +41,7 @@ const char *const *ls_machine_variables(void)
 
 void ls_machine_set_variable(const char *name, const char *value)
 {
-    (void)_putenv_s(name, value);
+    (void)_putenv_s(name, value ? value : ""); /* an empty one is none */
 }
 
 bool ls_machine_program_path(char *path, size_t capacity)
