@@ -22,6 +22,25 @@ static void think(const ls_step *step)
 #elif defined(GAME_DEEP)
 #define DEEP_WORDS 60000
 
+/* What a game does in its turn between two steps reaches as far down. */
+__attribute__((noinline)) static void leave_words(volatile uint32_t *words, uint32_t value)
+{
+    for (uint32_t i = 0; i < DEEP_WORDS; i++) {
+        words[i] = value;
+    }
+}
+
+static uint32_t deep_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
+                         uint8_t *out)
+{
+    (void)config;
+    (void)state;
+    uint32_t words[DEEP_WORDS + 4096];
+    leave_words(words + 2048, 1000 + slot);
+    out[0] = (uint8_t)ls_rng_below(rng, 256);
+    return 1;
+}
+
 __attribute__((noinline)) static uint32_t last_word(volatile uint32_t *words, bool is_set)
 {
     if (is_set) {
@@ -66,4 +85,8 @@ static void think(const ls_step *step)
 #endif
 
 GAME_PASSES("think", think);
+#if defined(GAME_DEEP)
+GAME_PLUGIN("uninitialised", .fields = game_fields, .init = game_init, .bot = deep_bot)
+#else
 GAME_PLUGIN("uninitialised", .fields = game_fields, .init = game_init)
+#endif

@@ -56,20 +56,41 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* A process that still runs at the end is the reason why a test failed, or knows it. */
-static void report_if_running(ls_process *process, const char *name)
+static bool is_running(ls_process *process)
 {
-    if (!ls_process_has_ended(process)) {
+    return !ls_process_has_ended(process);
+}
+
+static void report_process(ls_process *process, const char *name)
+{
+    if (is_running(process)) {
         fprintf(stderr, "%s still ran: %s\n", name, ls_process_errors(process));
+    } else {
+        fprintf(stderr, "%s ended with exit code %d, signal %d: %s\n", name, process->exit_code,
+                process->ending_signal, ls_process_errors(process));
+    }
+}
+
+/* A process that still runs at the end is the reason why a test failed, or knows it; or waits for
+ * one that has ended. */
+static void report_if_running(void)
+{
+    bool is_one_running = is_running(&hosted.server);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        is_one_running = is_one_running || is_running(&hosted.clients[i]);
+    }
+    if (!is_one_running) {
+        return;
+    }
+    report_process(&hosted.server, "the server");
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        report_process(&hosted.clients[i], "a client");
     }
 }
 
 void hosted_close(void)
 {
-    report_if_running(&hosted.server, "the server");
-    for (uint32_t i = 0; i < hosted.client_count; i++) {
-        report_if_running(&hosted.clients[i], "a client");
-    }
+    report_if_running();
     ls_process_stop(&hosted.server);
     ls_process_stop(&hosted.other);
     ls_process_stop(&hosted.network);
