@@ -178,7 +178,7 @@ def check_hostile(match):
 
 
 def main():
-    if not browser.find() or not browser.has_address():
+    if not browser.find() or not browser.own_address():
         print("skipped: there is no browser, or no network")
         return 0
     pages.PROGRAMS = pathlib.Path(sys.argv[1])

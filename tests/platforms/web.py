@@ -84,7 +84,7 @@ def need_chromium():
 
 
 def need_address():
-    if not browser.has_address():
+    if not browser.own_address():
         raise Skipped("browsers open no data channels where there is no address but the loopback's")
 
 
@@ -136,23 +136,29 @@ class Programs:
 
 def check_pipe(found, kind):
     """A page goes on by a channel, and one that hears nothing by it any more by the WebSocket."""
-    pipe = "channel" if browser.has_address() and kind != "phone" else "socket"
-    if found["pipe"] != pipe or (found["channelCount"] > 0) != browser.has_address():
+    pipe = "channel" if browser.own_address() and kind != "phone" else "socket"
+    if found["pipe"] != pipe or (found["channelCount"] > 0) != bool(browser.own_address()):
         raise Failed(f"{found}: not by the {pipe}")
 
 
 def play_match(sim, kind=""):
     """The server compares the hashes of all ticks, and the ends have to be the same everywhere."""
-    if kind == "firefox" and not shutil.which("firefox-esr"):
+    is_firefox = kind.startswith("firefox")
+    if is_firefox and not shutil.which("firefox-esr"):
         raise Skipped("Firefox is not installed: apt install firefox-esr")
-    if kind != "firefox":
+    if not is_firefox:
         need_chromium()
+    web = "127.0.0.1"
+    if kind == "firefox, by the channel":  # to the loopback it opens none
+        need_address()
+        web = browser.own_address()
     build("release", "lockstep-server", "lockstep-client")
     with tempfile.TemporaryDirectory() as folder, Programs() as programs:
-        server, link = programs.serve("--sim", sim, "--ticks", MATCH_TICKS, "--bundle-dir", folder)
+        server, link = programs.serve("--sim", sim, "--ticks", MATCH_TICKS, "--bundle-dir", folder,
+                                      "--web", f"{web}:0")
         player = programs.join(link, "--bot", 7)
         browse = ([sys.executable, "-B", ROOT / "tests/web/firefox.py", link]
-                  if kind == "firefox" else
+                  if is_firefox else
                   ["node", ROOT / "tests/web/chromium.mjs", "match", link, f"{folder}/picture.png",
                    kind])
         page = programs.start(*browse)
@@ -165,7 +171,7 @@ def play_match(sim, kind=""):
     if len(ends) != 1 or not compared or page.returncode or player.returncode or server.returncode:
         raise Failed("\n".join(said))
     found = json.loads(said[0])
-    if kind != "firefox":  # it finds no way to an address of this machine alone
+    if kind != "firefox":
         check_pipe(found, kind)
     return (f"{compared[1]} hashes, 0 differences; tick {found['tick']}, "
             f"{found.get('clickToPlayingMs', '?')} ms from the click to playing; "
@@ -429,6 +435,8 @@ def play(report):
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
     report.stage("arena in Firefox", lambda: play_match("arena", "firefox"), needs=["modules"])
+    report.stage("Firefox by a channel", lambda: play_match("arena", "firefox, by the channel"),
+                 needs=["modules"])
     report.stage("a hidden page", play_hidden, needs=["modules"])
     report.stage("a server that restarts", play_again, needs=["modules"])
     report.stage("a server that is gone", play_gone, needs=["modules"])

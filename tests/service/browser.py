@@ -18,15 +18,16 @@ def find():
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-def has_address():
-    """Whether this machine has one but that of its loopback: from there browsers open no data
-    channels."""
+def own_address():
+    """This machine's, but for that of its loopback, from which browsers open no data channels; "":
+    there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # sends nothing
         except OSError:
-            return False
-        return not probe.getsockname()[0].startswith("127.")
+            return ""
+        address = probe.getsockname()[0]
+        return "" if address.startswith("127.") else address
 
 
 def _out_of_the_way(descriptor):
