@@ -6,10 +6,11 @@ import {
 
 const REPORT_MS = 200;
 const PIPE_AGAIN_MS = 500;
-const SILENT_REPORTS_MAX = 6; // a server says something each half second
+const SILENT_REPORTS_MAX = 6; // of a channel: a server says something each half second
+const SILENT_SOCKET_REPORTS_MAX = 15; // TCP itself would wait longer and longer between two tries
 const PIPE_BYTES_MAX = 65536; // that wait to leave: what is behind them is stale
 const RELAY_WAIT_MS = 10000; // for a pipe, until a relay is said to be silent
-const STATE_OVER = 7;
+const STATE_SEATED = 2, STATE_OVER = 7; // ls_session_state
 const AT_RELAY = 8; // LS_WEB_AT_RELAY
 
 let seat = new Uint8Array(0);
@@ -17,7 +18,8 @@ let socket;
 let socketUrl;
 let channel; // the port of the page's data channel (rtc.js), while that is the pipe
 let pipe = "none"; // by which the newest datagram came
-let channelCount = 0, silentReports = 0; // of it: datagrams that came, reports since the last one
+let channelCount = 0; // datagrams that came by it
+let silentReports = 0; // since something came by the pipe that is sent by
 let isOver = false;
 
 // ---- what the module imports ----
@@ -49,6 +51,7 @@ let pipeTimer;
 function receive(data, by) {
   if (!(data instanceof ArrayBuffer) || data.byteLength > 4096) return;
   pipe = by;
+  if (by === (channel ? "channel" : "socket")) silentReports = 0;
   bytesAt(calls.ls_web_desk(), data.byteLength).set(new Uint8Array(data));
   calls.ls_web_receive(data.byteLength);
   setTurn(0);
@@ -86,17 +89,25 @@ function enterChannel(port) {
       leaveChannel();
       return;
     }
-    silentReports = 0;
     channelCount++;
     receive(data, "channel");
   };
   moveHere();
 }
 
+// The network was away: a new connection is not bound to what the old one waits for.
+function renewSocket() {
+  silentReports = 0;
+  socket.onopen = socket.onclose = socket.onmessage = null;
+  socket.close();
+  openPipe();
+}
+
 function leaveChannel() {
   channel?.postMessage(null);
   channel?.close();
   channel = undefined;
+  silentReports = 0;
   if (socket.readyState === WebSocket.OPEN) moveHere();
   else if (socket.readyState !== WebSocket.CONNECTING) openPipe();
 }
@@ -129,7 +140,10 @@ function report() {
     leaveChannel();
     socket.close();
   } else {
-    if (channel && ++silentReports > SILENT_REPORTS_MAX) leaveChannel();
+    silentReports++;
+    if (channel && silentReports > SILENT_REPORTS_MAX) leaveChannel();
+    const isBound = !channel && Number(found.state) >= STATE_SEATED;
+    if (isBound && silentReports > SILENT_SOCKET_REPORTS_MAX) renewSocket();
     setTimeout(report, REPORT_MS);
   }
 }

@@ -1,6 +1,6 @@
 """What a match is like with pages in it: how long an input of a page takes on a network with
-losses, a match that is played by touch on a phone, and what a crowd of spectators in pages costs
-the players.
+losses, a network that is cut, a match that is played by touch on a phone, and what a crowd of
+spectators in pages costs the players.
 
 Figures are told and not judged, as other work on the machine changes them. LS_PICTURES names a
 folder for the pictures of the phone."""
@@ -9,14 +9,18 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import sys
 import tempfile
+import time
 
-from stages import Failed, build, run
+from stages import Failed, Skipped, build, run
 from web import (MATCH_SECONDS_MAX, PROGRAMS, WEB, Programs, build_libraries, build_modules,
                  need_address, need_chromium)
 
 LOSS_PERCENT, DELAY_MS = 5, 20  # each way
-FAR_TICKS, TOUCH_TICKS, CROWD_TICKS = 3600, 1500, 1200
+FAR_TICKS, TOUCH_TICKS, CROWD_TICKS, CUT_TICKS = 3600, 1500, 1200, 2400
+CUT_S, CUT_ADDRESS = 15, "10.9.0.1"
 CROWD, ROUNDS = 100, 3
 TURNS_MIN = 8  # of the stick: inputs of a phone that differ
 TICK_MS = 1000 / 60
@@ -78,6 +82,46 @@ def play_far():
     return (f"{LOSS_PERCENT} % lost and {DELAY_MS} ms each way, p99 beyond the path: the page "
             f"{beyond['player']:.1f} ms, {beyond['player'] / TICK_MS:.2f} ticks; a client of this "
             f"machine {beyond['client']:.1f} ms")
+
+
+def cut_network(port, is_cut):
+    ways = [f"{kind} {end} {port} drop" for kind in ("udp", "tcp") for end in ("sport", "dport")]
+    chain = ["chain input {", "type filter hook input priority filter", *ways, "}"]
+    table = ["table inet cut {", *(chain if is_cut else []), "}"]
+    run(["nft", "\n".join(["table inet cut {", "}", "delete table inet cut", *table])])
+
+
+def play_cut_inside():
+    """In a network namespace: a page loses its network for a while, and is back by a channel, at
+    its seat."""
+    for words in ("link set lo up", "link add cable type veth peer name far", "link set far up",
+                  f"address add {CUT_ADDRESS}/24 dev cable", "link set cable up"):
+        run(["ip", *words.split()])
+    with tempfile.TemporaryDirectory() as name, Programs() as programs:
+        server, link = serve(programs, pathlib.Path(name), CUT_TICKS, "--web", f"{CUT_ADDRESS}:0")
+        page = programs.start("node", "tests/web/chromium.mjs", "again", link, "channel")
+        player = programs.join(link, "--bot", 7, "--name", "client")
+        page.stdout.readline()
+        port = re.search(r"//[^/]+:(\d+)/", link)[1]
+        cut_network(port, True)
+        time.sleep(CUT_S)
+        cut_network(port, False)
+        said = end_all(page, player, server)
+    found = json.loads(said[0])
+    if found["pipe"] != "channel":
+        raise Failed(f"{found}: not by the channel")
+    back = re.search(r"slot \d+ is joining at tick (\d+)", said[-1])
+    late_s = (int(back[1]) - int(found["lost"])) * TICK_MS / 1000 - CUT_S
+    return f"back by the channel about {max(late_s, 0):.0f} s after {CUT_S} s without a network"
+
+
+def play_cut():
+    need_chromium()
+    build("release", "lockstep-server", "lockstep-client")
+    if missing := [word for word in ("ip", "nft", "unshare") if not shutil.which(word)]:
+        raise Skipped(f"{missing[0]} is not installed")
+    maps = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return run(["unshare", *maps, "--net", sys.executable, "-B", __file__, "cut"])
 
 
 def steered(journal, name):
@@ -145,5 +189,10 @@ def play(report):
     report.stage("libraries", build_libraries)
     report.stage("modules", build_modules, needs=["libraries"])
     report.stage("a page far away", play_far, needs=["modules"])
+    report.stage("a network that is cut", play_cut, needs=["modules"])
     report.stage("a phone, by touch", play_by_touch, needs=["modules"])
     report.stage("before a crowd", play_before_crowd, needs=["modules"])
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["cut"]:
+    print(play_cut_inside())

@@ -10,7 +10,8 @@
 //        node chromium.mjs watch URL                     watches by a link to the end: the last report, as JSON
 //        node chromium.mjs hidden URL                    plays as a bot, hidden for HIDDEN_TICKS of the match, to the
 //                                                        end: the last report, as JSON
-//        node chromium.mjs again URL                     plays as a bot to the end, whatever becomes of the server: the
+//        node chromium.mjs again URL [PIPE]              "playing" once it plays as a bot, by this pipe, and to the end,
+//                                                        whatever becomes of the server or the network: the
 //                                                        last report, the tick that was lost and the words about that,
 //                                                        as JSON
 //        node chromium.mjs gone URL                      plays as a bot to the end, and then presses Play twice: "over",
@@ -137,8 +138,9 @@ async function hidden(browser, url) {
   console.log(JSON.stringify(report));
 }
 
-async function again(browser, url) {
+async function again(browser, url, pipe) {
   const page = await playAsBot(browser, url);
+  if (pipe) await page.until(`${REPORT}.pipe === ${JSON.stringify(pipe)}`);
   console.log("playing");
   const lost = await page.until(`${REPORT}.state !== "4" && ${REPORT}.state !== undefined && ${REPORT}`, 600);
   const words = await page.until("!document.getElementById('verdict').hidden && document.getElementById('verdict').textContent");
