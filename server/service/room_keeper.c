@@ -59,6 +59,7 @@ struct ls_room_keeper {
     int shared_descriptor;
     ls_worker_shared *shared;
     ls_room_register *rooms;
+    ls_loop_source *saving; /* of what has changed in them */
     ls_room_placement placement;
     ls_event_ring events;
     uint32_t looked;         /* at journals so far */
@@ -82,14 +83,23 @@ static void add_event(ls_room_keeper *keeper, const char *kind, const char *room
     ls_event_ring_add(&keeper->events, &event);
 }
 
-/* After a change of the room of this name; NULL: of the bans. */
-static void save_register(ls_room_keeper *keeper, const char *name)
+static void on_saving(void *user, uint64_t now_ns)
 {
+    ls_room_keeper *keeper = user;
     ls_text why = {{0}};
-    if (ls_room_register_save(keeper->rooms, name, &why) != LS_OK) {
+    (void)now_ns;
+    if (ls_room_register_save(keeper->rooms, &why) != LS_OK) {
         ls_log_line(keeper->config.log, LS_LOG_ERROR,
                     "%s: after a crash the rooms would not be known", why.bytes);
     }
+}
+
+/* After a change of the room of this name; NULL: of the bans. It is written at the end of this turn
+ * of the loop, with all others: each time the disk is waited for, and so is everybody. */
+static void save_register(ls_room_keeper *keeper, const char *name)
+{
+    ls_room_register_note(keeper->rooms, name);
+    ls_loop_alarm_set(keeper->saving, 0);
 }
 
 static void notify_directory(ls_room_keeper *keeper, const ls_registered_room *room, bool is_there)
@@ -908,6 +918,8 @@ static ls_status create_parts(ls_room_keeper *keeper, ls_text *why)
     }
     place_rooms(keeper);
     status = create_shared(keeper);
+    LS_THEN(status, ls_event_loop_add_alarm(config->loop, (ls_loop_handler){on_saving, keeper},
+                                            &keeper->saving));
     if (status != LS_OK) {
         return status;
     }
@@ -973,6 +985,10 @@ void ls_room_keeper_destroy(ls_room_keeper *keeper)
 {
     if (keeper) {
         ls_worker_pool_destroy(keeper->pool);
+        if (keeper->saving) {
+            on_saving(keeper, 0);
+        }
+        ls_loop_source_remove(keeper->saving);
         ls_room_register_destroy(keeper->rooms);
         ls_shared_memory_release(keeper->shared, sizeof *keeper->shared);
         ls_shared_memory_close(keeper->shared_descriptor);

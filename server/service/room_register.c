@@ -16,6 +16,10 @@ struct ls_room_register {
     int lock;                            /* held while the register is there; -1: none */
     size_t whole_bytes; /* of the file when it was written as a whole; 0: that comes next */
     size_t added_bytes; /* of changes behind that */
+    bool has_changed;   /* and that is not in the file */
+    char *noted;        /* lines that come next */
+    size_t noted_bytes;
+    size_t noted_capacity;
     ls_ban_list bans;
     uint32_t count;
     uint64_t opened;
@@ -23,6 +27,8 @@ struct ls_room_register {
     ls_room_counters gone;
     ls_registered_room *rows[LS_SERVICE_ROOMS_MAX]; /* in the order of their names */
 };
+
+#define WHAT "list of rooms"
 
 enum {
     ADDED_BYTES_MIN = 65536, /* of changes, before the file is written anew */
@@ -238,55 +244,88 @@ static void write_change(const ls_room_register *rooms, const char *name, ls_jso
     }
 }
 
-typedef ls_status (*write_bytes)(const char *path, const char *what, const uint8_t *bytes,
-                                 size_t size, ls_text *why);
-
-/* Writes a line of the file; *bytes says how long it is. */
-static ls_status put_line(const char *path, const ls_json *json, write_bytes put, size_t *bytes,
-                          ls_text *why)
+/* Room for so many bytes more, twice as much as there was at least. */
+static bool reserve_noted(ls_room_register *rooms, size_t bytes)
 {
-    char *text = ls_json_print_line(json);
-    if (!text) {
-        return LS_NO_MEMORY;
+    size_t needed = rooms->noted_bytes + bytes;
+    if (needed <= rooms->noted_capacity) {
+        return true;
     }
-    *bytes = strlen(text) + 1;
-    text[*bytes - 1] = '\n';
-    ls_status status = put(path, "list of rooms", (const uint8_t *)text, *bytes, why);
-    ls_json_release_line(text);
-    return status;
+    size_t capacity = LS_MAX(needed, 2 * rooms->noted_capacity);
+    char *wider = ls_allocate(ls_allocator_heap(), capacity);
+    if (!wider) {
+        return false;
+    }
+    if (rooms->noted_bytes > 0) {
+        memcpy(wider, rooms->noted, rooms->noted_bytes);
+    }
+    ls_release(ls_allocator_heap(), rooms->noted);
+    rooms->noted = wider;
+    rooms->noted_capacity = capacity;
+    return true;
 }
 
-static ls_status save_change(ls_room_register *rooms, const char *name, ls_text *why)
+/* False: memory is out. */
+static bool note_line(ls_room_register *rooms, const ls_json *json)
 {
-    size_t bytes = 0;
+    char *text = ls_json_print_line(json);
+    size_t bytes = text ? strlen(text) : 0;
+    bool has_room = text && reserve_noted(rooms, bytes + 1);
+    if (has_room) {
+        memcpy(rooms->noted + rooms->noted_bytes, text, bytes);
+        rooms->noted_bytes += bytes + 1;
+        rooms->noted[rooms->noted_bytes - 1] = '\n';
+    }
+    ls_json_release_line(text);
+    return has_room;
+}
+
+void ls_room_register_note(ls_room_register *rooms, const char *name)
+{
+    if (rooms->path[0] == '\0') {
+        return;
+    }
     ls_json *json = ls_json_create();
+    rooms->has_changed = true;
     write_change(rooms, name, json);
-    ls_status status = put_line(rooms->path, json, ls_private_file_append, &bytes, why);
+    if (!note_line(rooms, json)) {
+        rooms->whole_bytes = 0;
+    }
     ls_json_destroy(json);
+}
+
+static ls_status save_noted(ls_room_register *rooms, ls_text *why)
+{
+    size_t bytes = rooms->noted_bytes;
+    rooms->noted_bytes = 0;
     rooms->added_bytes += bytes;
-    return status;
+    return ls_private_file_append(rooms->path, WHAT, (const uint8_t *)rooms->noted, bytes, why);
 }
 
 static ls_status save_whole(ls_room_register *rooms, ls_text *why)
 {
-    size_t bytes = 0;
     ls_json *json = ls_json_create();
     write_whole(rooms, json);
-    ls_status status = put_line(rooms->path, json, ls_private_file_replace, &bytes, why);
+    rooms->noted_bytes = 0;
+    ls_status status = note_line(rooms, json) ? LS_OK : LS_NO_MEMORY;
     ls_json_destroy(json);
-    rooms->whole_bytes = status == LS_OK ? bytes : 0;
+    LS_THEN(status, ls_private_file_replace(rooms->path, WHAT, (const uint8_t *)rooms->noted,
+                                            rooms->noted_bytes, why));
+    rooms->whole_bytes = status == LS_OK ? rooms->noted_bytes : 0;
     rooms->added_bytes = 0;
+    rooms->noted_bytes = 0;
     return status;
 }
 
-ls_status ls_room_register_save(ls_room_register *rooms, const char *name, ls_text *why)
+ls_status ls_room_register_save(ls_room_register *rooms, ls_text *why)
 {
-    if (rooms->path[0] == '\0') {
+    if (!rooms->has_changed) {
         return LS_OK;
     }
+    rooms->has_changed = false;
     bool is_whole =
         rooms->whole_bytes == 0 || rooms->added_bytes > rooms->whole_bytes + ADDED_BYTES_MIN;
-    if (!is_whole && save_change(rooms, name, why) == LS_OK) {
+    if (!is_whole && save_noted(rooms, why) == LS_OK) {
         return LS_OK;
     }
     return save_whole(rooms, why);
@@ -441,6 +480,7 @@ void ls_room_register_destroy(ls_room_register *rooms)
     }
     if (rooms) {
         ls_file_unlock(rooms->lock);
+        ls_release(ls_allocator_heap(), rooms->noted);
     }
     ls_release(ls_allocator_heap(), rooms);
 }

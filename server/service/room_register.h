@@ -1,6 +1,6 @@
 /* Room register: the rooms that a service has, by name: their settings, their worker, their journal
- * and their newest report; the sums of those that are gone; and who is banned. Written to a file at
- * each change, so that a service that was killed knows all this again: a line for each change, and
+ * and their newest report; the sums of those that are gone; and who is banned. Written to a file as
+ * they change, so that a service that was killed knows all this again: a line for each change, and
  * all anew once the changes are longer than that. Called by room_keeper. */
 #ifndef LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
 #define LOCKSTEP_SERVER_SERVICE_ROOM_REGISTER_H
@@ -61,8 +61,10 @@ void ls_room_register_note_opened(ls_room_register *rooms);
 /* To be changed by its owner, who saves it. */
 ls_ban_list *ls_room_register_bans(ls_room_register *rooms);
 
-/* Writes what has changed: the room of this name, which may be gone; NULL: the bans. IO with
- * `why`. */
-ls_status ls_room_register_save(ls_room_register *rooms, const char *name, ls_text *why);
+/* This has changed: the room of this name, which may be gone; NULL: the bans. */
+void ls_room_register_note(ls_room_register *rooms, const char *name);
+
+/* Writes all changes that were noted, and waits for the disk once. IO with `why`. */
+ls_status ls_room_register_save(ls_room_register *rooms, ls_text *why);
 
 #endif

@@ -321,6 +321,12 @@ Test(room_register, what_rooms_counted_is_kept_when_they_go_or_their_worker_does
     cr_assert_eq(ls_room_register_ended(rooms), 1);
 }
 
+static void save(const char *name)
+{
+    ls_room_register_note(rooms, name);
+    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+}
+
 /* The service was killed, and one that is started with the same folder reads the file. */
 static void open_again(void)
 {
@@ -343,7 +349,7 @@ Test(room_register, a_service_that_was_killed_knows_its_rooms_again)
     room->is_unplayed = true;
     ls_text_set(&room->pause_why, "lunch");
     add("without-a-journal");
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    save(NULL);
     open_again();
     cr_assert_eq(ls_room_register_count(rooms), 1);
     const ls_registered_room *known = ls_room_register_find(rooms, "arena-1");
@@ -365,7 +371,7 @@ Test(room_register, a_journal_beside_the_file_is_found_wherever_both_are)
     ls_registered_room *room = add("arena-1");
     char moved[sizeof path + 16];
     ls_name_copy(room->journal, sizeof room->journal, "/tmp/arena-1.journal");
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    save(NULL);
     snprintf(moved, sizeof moved, "/tmp/../tmp/%s", path + strlen("/tmp/"));
     ls_room_register_destroy(rooms);
     cr_assert_eq(ls_room_register_create(moved, &rooms, NULL), LS_OK);
@@ -382,7 +388,7 @@ Test(room_register, bans_are_known_again_until_they_end)
     cr_assert_eq(ls_ban_set(&long_one, LS_BAN_NAME, "Mallory", NULL), LS_OK);
     ls_ban_list_add(bans, &short_one);
     cr_assert_eq(ls_ban_list_add(bans, &long_one)->number, 2);
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    save(NULL);
     open_again();
     bans = ls_room_register_bans(rooms);
     const ls_ban_subject who = {.origin = 7, .name = "mallory"};
@@ -396,7 +402,7 @@ static void add_with_journal(const char *name)
 {
     ls_registered_room *room = add(name);
     snprintf(room->journal, sizeof room->journal, "/j/%s.journal", name);
-    cr_assert_eq(ls_room_register_save(rooms, name, NULL), LS_OK);
+    save(name);
 }
 
 static void add_to_file(const char *text)
@@ -413,20 +419,20 @@ Test(room_register, each_change_is_known_again)
     add_with_journal("b");
     add_with_journal("c");
     ls_room_register_remove(rooms, "a");
-    cr_assert_eq(ls_room_register_save(rooms, "a", NULL), LS_OK);
+    save("a");
     ls_room_register_find(rooms, "b")->report.worker = 5;
-    cr_assert_eq(ls_room_register_save(rooms, "b", NULL), LS_OK);
+    save("b");
     ls_room_register_find(rooms, "c")->journal[0] = '\0';
-    cr_assert_eq(ls_room_register_save(rooms, "c", NULL), LS_OK);
+    save("c");
     cr_assert_eq(ls_ban_set(&ban, LS_BAN_NAME, "Mallory", NULL), LS_OK);
     uint64_t number = ls_ban_list_add(ls_room_register_bans(rooms), &ban)->number;
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    save(NULL);
     open_again();
     cr_assert_eq(ls_room_register_count(rooms), 1);
     cr_assert_eq(ls_room_register_find(rooms, "b")->report.worker, 5);
     cr_assert(ls_ban_list_lift(ls_room_register_bans(rooms), number));
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
-    cr_assert_eq(ls_room_register_save(rooms, NULL, NULL), LS_OK);
+    save(NULL);
+    save(NULL);
     open_again();
     cr_assert_not(ls_ban_list_lift(ls_room_register_bans(rooms), number));
 }
@@ -472,6 +478,26 @@ Test(room_register, many_rooms_are_written_anew_a_few_times)
     cr_assert_str_eq(ls_room_register_find(rooms, "r599")->journal, "/j/r599.journal");
 }
 
+Test(room_register, what_changes_in_a_turn_is_written_together)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    ls_file_facts before;
+    ls_file_facts after;
+    add_with_journal("0");
+    cr_assert(ls_file_look(path, &before));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(add(names[i])->journal, LS_WORKER_PATH_BYTES_MAX, "/j/%s.journal", names[i]);
+        ls_room_register_note(rooms, names[i]);
+    }
+    ls_room_register_remove(rooms, "0");
+    ls_room_register_note(rooms, "0");
+    cr_assert(ls_file_look(path, &after));
+    cr_assert_eq(after.bytes, before.bytes, "nothing is written yet");
+    cr_assert_eq(ls_room_register_save(rooms, NULL), LS_OK);
+    open_again();
+    cr_assert_eq(ls_room_register_count(rooms), 3);
+}
+
 Test(room_register, a_file_that_was_deleted_is_made_anew)
 {
     add_with_journal("a");
@@ -514,7 +540,8 @@ Test(room_register, a_file_that_cannot_be_written_is_told)
     ls_room_register *other = NULL;
     cr_assert_eq(ls_room_register_create("/nowhere/rooms.json", &other, NULL), LS_OK);
     ls_text why = {{0}};
-    cr_assert_eq(ls_room_register_save(other, NULL, &why), LS_IO);
+    ls_room_register_note(other, NULL);
+    cr_assert_eq(ls_room_register_save(other, &why), LS_IO);
     cr_assert(strstr(why.bytes, "/nowhere/rooms.json"));
     ls_room_register_destroy(other);
 }
