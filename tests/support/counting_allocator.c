@@ -93,7 +93,7 @@ static void counting_release(void *user, void *memory)
 void counting_allocator_init(counting_allocator *counting)
 {
     *counting = (counting_allocator){
-        .allocator = {counting_allocate, counting_release, counting},
+        .allocator = {counting_allocate, counting_release, counting, NULL},
         .allowed = UINT64_MAX,
     };
 }

@@ -73,7 +73,7 @@ void synctest_page_memory_init(synctest_page_memory *memory, uint32_t layout)
     layout = is_fenced ? 0 : layout % count;
     uint64_t hint = layouts[layout].hint;
     *memory = (synctest_page_memory){
-        .allocator = {allocate, release, memory},
+        .allocator = {allocate, release, memory, NULL},
         .hint = hint <= UINTPTR_MAX / 2 ? (uintptr_t)hint : 0,
         .shift = layouts[layout].shift,
         .is_at_end = is_at_end,

@@ -309,7 +309,7 @@ static void release(void *user, void *memory)
 /* In the caller's storage, which must not move afterwards. */
 static void counted_memory_init(counted_memory *counted)
 {
-    *counted = (counted_memory){.allocator = {allocate, release, counted}};
+    *counted = (counted_memory){.allocator = {allocate, release, counted, NULL}};
 }
 
 enum {
