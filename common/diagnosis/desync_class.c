@@ -349,7 +349,8 @@ static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit,
                                                            : circumstances->with_client;
     bool is_many = circumstances->elements > LS_DESYNC_ONE_OFF_ELEMENTS_MAX;
     bool is_wide = circumstances->bits > LS_DESYNC_ONE_OFF_BITS_MAX;
-    bool is_written = circumstances->outside && circumstances->is_beyond_bit;
+    bool is_written =
+        (circumstances->outside || circumstances->harmless) && circumstances->is_beyond_bit;
     if (company > 0) {
         conclude(out, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
         ls_text_add(&out->why,

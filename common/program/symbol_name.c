@@ -25,7 +25,10 @@ void ls_symbol_name_read(char *name, size_t capacity, const char *symbol)
             text = (ls_text){{0}};
         }
     }
-    ls_name_copy(name, capacity, text.bytes[0] ? text.bytes : symbol);
+    /* A variable of a function is set behind its guard: the first write is to that. */
+    static const char guard[] = "guard variable for ";
+    size_t left_out = strncmp(text.bytes, guard, sizeof guard - 1) == 0 ? sizeof guard - 1 : 0;
+    ls_name_copy(name, capacity, text.bytes[0] ? text.bytes + left_out : symbol);
 }
 
 #else

@@ -127,13 +127,23 @@ Test(desync_class, a_value_that_no_flipped_bit_makes_and_a_write_outside_the_sta
            LS_DESYNC_CULPRIT_CLIENT);
 }
 
-Test(desync_class, files_that_are_written_are_named_and_prove_no_class)
+Test(desync_class, what_is_written_outside_without_harm_is_named_and_proves_no_class)
 {
     ls_desync_circumstances known = {.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1,
                                      .harmless = "pass move writes to the file moves.log"};
     ls_desync_verdict verdict = classify_with(figures(S, S), figures(C, S), &known);
     expect(verdict, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_CLIENT);
     cr_expect(strstr(verdict.why.bytes, "; outside the state, pass move writes to the file"));
+    known = (ls_desync_circumstances){.elements = 1, .is_beyond_bit = true};
+    known.harmless = "pass move writes to the variable seen";
+    verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_CLIENT);
+    cr_expect(strstr(verdict.why.bytes, "a race, or something outside the saved state"));
+    known.is_beyond_bit = false;
+    verdict = classify_with(figures(S, S), figures(C, S), &known);
+    expect(verdict, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_CLIENT);
+    known.harmless = "pass move writes to the file moves.log";
+    known.elements = LS_DESYNC_ONE_OFF_ELEMENTS_MAX + 1;
     known.outside = "bot writes to the variable warmed";
     verdict = classify_with(figures(S, S), figures(C, S), &known);
     expect(verdict, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_CLIENT);

@@ -94,17 +94,18 @@ static bool compare_runs(const explain_runs *runs, const explain_variation varia
                          uint32_t pass, explain_line *out)
 {
     explain_stream streams[2] = {{0}, {0}};
-    uint32_t at[2] = {UINT32_MAX, UINT32_MAX};
+    explain_stream_difference difference = {{UINT32_MAX, UINT32_MAX}, false};
     bool is_found = explain_stream_take(runs, &variations[0], pass, &streams[0], &out->why) &&
                     explain_stream_take(runs, &variations[1], pass, &streams[1], &out->why) &&
-                    explain_stream_compare(&streams[0], &streams[1], at);
+                    explain_stream_compare(&streams[0], &streams[1], &difference);
     explain_stream_release(&streams[0]);
     explain_stream_release(&streams[1]);
     if (!is_found) {
         return false;
     }
-    bool is_here = take_code(runs, &variations[0], pass, at[0], 0, out);
-    bool is_there = take_code(runs, &variations[1], pass, at[1], 1, out);
+    bool is_here = take_code(runs, &variations[0], pass, difference.at[0], 0, out);
+    bool is_there = take_code(runs, &variations[1], pass, difference.at[1], 1, out);
+    out->shown = difference.is_finer_in_b ? 1 : 0;
     return is_here || is_there;
 }
 
@@ -294,7 +295,10 @@ const char *explain_line_cause(const explain_line *line)
 /* The source is that of the build that wrote it. */
 static void finish(const explain_runs *runs, explain_line *out)
 {
-    out->shown = has_line(out, 0) || (!has_line(out, 1) && out->has_code[0]) ? 0 : 1;
+    uint32_t wanted = out->shown;
+    out->shown = has_line(out, wanted) || (!has_line(out, !wanted) && out->has_code[wanted])
+                     ? wanted
+                     : !wanted;
     const explain_stream_code *code = explain_line_code(out);
     bool is_other = out->shown == 1 && out->kind == EXPLAIN_LINE_BUILDS;
     out->place = ls_schema_at(runs->evidence->schema, (size_t)code->write.offset);

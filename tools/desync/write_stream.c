@@ -223,10 +223,18 @@ static const uint8_t *value_of(const write_group *own, const write_group *other)
     return own->count > 0 ? own->first[own->count - 1]->after : other->first[0]->before;
 }
 
-/* The first write of the group in which the two differ, in each stream. */
+/* The first write of the group in which the two differ, in each stream. Where one writes more
+ * often, as code that was compiled otherwise does, no two are known to belong together but the last
+ * ones.
+ */
 static void find_in_group(const write_group groups[2], const explain_stream_write *out[2])
 {
     uint32_t at = 0;
+    if (groups[0].count > 0 && groups[1].count > 0 && groups[0].count != groups[1].count) {
+        out[0] = groups[0].first[groups[0].count - 1];
+        out[1] = groups[1].first[groups[1].count - 1];
+        return;
+    }
     while (at < groups[0].count && at < groups[1].count &&
            is_same(groups[0].first[at]->after, groups[1].first[at]->after)) {
         at++;
@@ -240,7 +248,7 @@ typedef struct stream_search {
     const explain_stream *streams[2];
     uint32_t pass; /* of what was found; LS_NO_PASS: nothing yet */
     uint32_t order;
-    uint32_t at[2];
+    explain_stream_difference is;
 } stream_search;
 
 static uint32_t index_in(const explain_stream *stream, const explain_stream_write *write)
@@ -262,8 +270,7 @@ static void judge_group(stream_search *found, const write_group groups[2])
     if (found->pass == LS_NO_PASS || order < found->order) {
         found->pass = pass;
         found->order = order;
-        found->at[0] = at[0];
-        found->at[1] = at[1];
+        found->is = (explain_stream_difference){{at[0], at[1]}, groups[1].count > groups[0].count};
     }
 }
 
@@ -273,7 +280,8 @@ static bool is_behind(const stream_search *found, const explain_stream_write *ne
     return found->pass != LS_NO_PASS && next->pass > found->pass;
 }
 
-bool explain_stream_compare(const explain_stream *a, const explain_stream *b, uint32_t at[2])
+bool explain_stream_compare(const explain_stream *a, const explain_stream *b,
+                            explain_stream_difference *out)
 {
     stream_search found = {.streams = {a, b}, .pass = LS_NO_PASS};
     const explain_stream_write **sorted[2] = {sort(a), sort(b)};
@@ -298,8 +306,7 @@ bool explain_stream_compare(const explain_stream *a, const explain_stream *b, ui
     }
     free(sorted[0]);
     free(sorted[1]);
-    at[0] = found.at[0];
-    at[1] = found.at[1];
+    *out = found.is;
     return found.pass != LS_NO_PASS;
 }
 

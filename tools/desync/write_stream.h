@@ -35,10 +35,15 @@ void explain_stream_release(explain_stream *stream);
 bool explain_stream_code_of(const explain_runs *runs, const explain_variation *run, uint32_t pass,
                             uint32_t index, explain_stream_code *out, ls_text *why);
 
+typedef struct explain_stream_difference {
+    uint32_t at[2];     /* the index in each stream; UINT32_MAX: it does not write it any more */
+    bool is_finer_in_b; /* which writes the element more often: its line says more */
+} explain_stream_difference;
+
 /* The first write to an element that has another value at the end of its pass, in the first pass
- * that has one: the index in each stream; UINT32_MAX where that one does not write it any more.
- * False: there is none. */
-bool explain_stream_compare(const explain_stream *a, const explain_stream *b, uint32_t at[2]);
+ * that has one. False: there is none, and `out` is not set. */
+bool explain_stream_compare(const explain_stream *a, const explain_stream *b,
+                            explain_stream_difference *out);
 
 /* The earliest of the last writes, each of its pass, to any of these elements: the first that is
  * known to have left another value. UINT32_MAX: none is written. */

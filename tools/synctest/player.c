@@ -321,6 +321,7 @@ static void before_step(synctest_player *player, const ls_step *step)
     if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
         ls_float_mode_set(ls_float_mode_moved(step->inputs->tick));
     }
+    synctest_process_changes_begin_tick(step->inputs->tick);
     leave_behind(player);
 }
 

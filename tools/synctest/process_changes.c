@@ -213,7 +213,7 @@ static void set_shims(uint32_t changes, uint32_t variant)
     bool is_other_library = changes & SYNCTEST_CHANGES_LIBRARY;
     synctest_shims_set(&(synctest_shims){
         .is_clock_made_up = true,
-        .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
+        .clock_begin_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
         .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
         .is_environment_turned = changes & SYNCTEST_CHANGES_ENVIRONMENT,
         .are_ties_shuffled = changes & SYNCTEST_CHANGES_TIES,
@@ -223,6 +223,11 @@ static void set_shims(uint32_t changes, uint32_t variant)
                                                           variant, SYNCTEST_LIBRARY_COMPARISONS),
         .cores = changes & SYNCTEST_CHANGES_CORES ? (variant == 0 ? 1 : PRETENDED_CORES) : 0,
     });
+}
+
+void synctest_process_changes_begin_tick(ls_tick tick)
+{
+    synctest_shims_begin_tick(tick);
 }
 
 /* As if other code of the process had drawn random numbers. */

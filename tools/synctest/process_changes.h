@@ -18,6 +18,9 @@ void synctest_process_changes_enter(uint32_t changes, uint32_t variant);
  * zeroes. */
 void synctest_process_changes_fill_heap(uint32_t changes, uint32_t variant);
 
+/* Before the tick is stepped, each time. */
+void synctest_process_changes_begin_tick(ls_tick tick);
+
 /* Whether this system lets a process have the same addresses every time. */
 bool synctest_process_changes_can_fix_addresses(void);
 

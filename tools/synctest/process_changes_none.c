@@ -19,6 +19,11 @@ void synctest_process_changes_fill_heap(uint32_t changes, uint32_t variant)
     (void)variant;
 }
 
+void synctest_process_changes_begin_tick(ls_tick tick)
+{
+    (void)tick;
+}
+
 bool synctest_process_changes_can_fix_addresses(void)
 {
     return false;

@@ -21,21 +21,31 @@
  * ThreadSanitizer's library calls sysconf before it can watch anything. */
 #define SHIM __attribute__((visibility("default"), no_sanitize("thread")))
 
+#define CALLS_A_TICK 64u /* that the made-up clock moves on by from tick to tick */
+
 static synctest_shims now;
+static uint64_t clock_now_ns;
 static ls_rng tie_rng = {1, 1};
 
 void synctest_shims_set(const synctest_shims *shims)
 {
     now = *shims;
+    synctest_shims_begin_tick(0);
     synctest_shims_memory_set(shims->are_copies_backward, shims->are_comparisons_scaled);
     tie_rng = ls_rng_make(1, 0x74696573);
 }
 
 /* ---- the clock ---- */
 
+void synctest_shims_begin_tick(uint32_t tick)
+{
+    uint64_t passed_ns = (uint64_t)tick * CALLS_A_TICK * now.clock_step_ns;
+    __atomic_store_n(&clock_now_ns, now.clock_begin_ns + passed_ns, __ATOMIC_RELAXED);
+}
+
 static uint64_t made_up_ns(void)
 {
-    return __atomic_add_fetch(&now.clock_now_ns, now.clock_step_ns, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&clock_now_ns, now.clock_step_ns, __ATOMIC_RELAXED);
 }
 
 SHIM int clock_gettime(clockid_t clock, struct timespec *out)

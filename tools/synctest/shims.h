@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 typedef struct synctest_shims {
-    bool is_clock_made_up; /* every call of the clock moves it on by clock_step_ns */
-    uint64_t clock_now_ns;
+    bool is_clock_made_up;   /* every call of the clock moves it on by clock_step_ns, */
+    uint64_t clock_begin_ns; /* and each tick has a begin of its own */
     uint64_t clock_step_ns;
     bool is_environment_turned; /* variables that are set are not, and those that are not are "1" */
     bool are_ties_shuffled;     /* qsort leaves elements that compare equal in any order */
@@ -20,5 +20,9 @@ typedef struct synctest_shims {
 } synctest_shims;
 
 void synctest_shims_set(const synctest_shims *shims);
+
+/* Whenever the tick is stepped the made-up clock says the same: what goes by the time alone differs
+ * under another clock alone. */
+void synctest_shims_begin_tick(uint32_t tick);
 
 #endif
