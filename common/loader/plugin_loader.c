@@ -292,7 +292,8 @@ const char *ls_simulation_file_advice(const char *file)
 {
     return file && strcmp(file, LS_SIMULATION_EMBEDDED) == 0
                ? "GAME.so stands for the game's own source, compiled with its program's flags and "
-                 "-g -shared -fPIC, which exports lockstep_plugin"
+                 "-g -shared -fPIC, which exports lockstep_plugin; a language that makes none has "
+                 "lockstep_check_steps"
                : NULL;
 }
 

@@ -97,7 +97,7 @@ ls_status ls_ready_check(const ls_simulation *simulation, const ls_ready *client
             if (items[i].status == LS_INITIAL_STATE_MISMATCH) {
                 ls_text_add(why, "; `lockstep-synctest A.so --against B.so` names the field; with "
                                  "one file on both machines look at what init reads: files, the "
-                                 "environment, the time");
+                                 "environment, the time, an address, memory that is not set");
             }
             return items[i].status;
         }

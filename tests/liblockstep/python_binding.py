@@ -125,6 +125,22 @@ class Simulations(unittest.TestCase):
             sim.rewind()
             self.assertEqual(sim.hash(), first)
 
+    def test_step_that_goes_by_more_than_its_state_is_found_with_its_field(self):
+        with lockstep.Simulation(ships(), players=2) as sim:
+            sim.check_steps(30)
+        counted = []
+
+        def step(state, inputs):
+            counted.append(inputs.tick)
+            state.ships[1].speed += len(counted)
+
+        with lockstep.Simulation(lockstep.Game("counts", Ships, step), players=2) as sim:
+            with self.assertRaises(lockstep.Error) as raised:
+                sim.check_steps(30)
+        self.assertEqual(raised.exception.status, Status.DESYNCED)
+        self.assertIn("the step of tick 0", raised.exception.sentence)
+        self.assertIn("ships[1].speed is 1, then 2;", raised.exception.sentence)
+
     def test_fields_read_what_the_state_holds(self):
         with lockstep.Simulation(ships(), players=2) as sim:
             for _ in range(3):

@@ -105,7 +105,7 @@ static counters state_of(lockstep *handle)
 /* ---- misuse ---- */
 
 enum {
-    CALLS = 17,
+    CALLS = 18,
 };
 
 /* Calls everything but close. */
@@ -137,6 +137,7 @@ static void call_all(lockstep *handle, int results[CALLS])
         lockstep_step(sims, 1, bytes, NULL),
         (int)lockstep_save(handle, bytes, 1),
         lockstep_load(handle, bytes, 1, 0),
+        lockstep_check_steps(handle, 1),
     };
     memcpy(results, given, sizeof given);
 }

@@ -1,4 +1,5 @@
 /* Games of liblockstep that are made, fed or stepped in ways that a program may not have meant. */
+#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/tools/liblockstep/lockstep.h"
 
 #include <criterion/criterion.h>
@@ -264,6 +265,142 @@ Test(liblockstep, game_whose_size_ends_within_a_member_is_none)
     cr_assert_null(lockstep_create(LOCKSTEP_SIM, &game));
     game.size = offsetof(lockstep_game, edges) + 1;
     cr_assert_null(lockstep_create(LOCKSTEP_SIM, &game));
+}
+
+/* ---- liblockstep_trial ---- */
+
+/* The library plays a game twice before it meets another machine. */
+
+typedef enum trap_kind {
+    NO_TRAP,
+    ADDRESS_IN_INIT, /* as of a std::string, which points into itself */
+    COUNTER_IN_INIT,
+    COUNTER_IN_STEP,
+    UNSET_IN_STEP,
+} trap_kind;
+
+typedef struct trap {
+    trap_kind kind;
+    uint64_t counter;
+} trap;
+
+typedef struct cage {
+    uint64_t name, kept;
+    uint32_t ticks, bytes;
+} cage;
+
+static const lockstep_field cage_fields[] = {
+    LOCKSTEP_FIELD(cage, name, "", LOCKSTEP_U64), LOCKSTEP_FIELD(cage, kept, "", LOCKSTEP_U64),
+    LOCKSTEP_FIELD(cage, ticks, "", LOCKSTEP_U32), LOCKSTEP_FIELD(cage, bytes, "", LOCKSTEP_U32)};
+
+static void init_cage(void *user, void *state, const lockstep_setup *setup)
+{
+    trap *self = user;
+    cage *made = state;
+    (void)setup;
+    made->name = self->kind == ADDRESS_IN_INIT ? (uint64_t)(uintptr_t)state : 7;
+    made->kept = self->kind == COUNTER_IN_INIT ? ++self->counter : 0;
+}
+
+/* Compilers keep the whole struct on the stack, where the half that was not set is anything. */
+__attribute__((noinline)) static void fill_half(uint32_t half[8], uint32_t tick)
+{
+    __asm__ volatile("" : : "r"(half) : "memory");
+    half[0] = tick;
+}
+
+static void step_cage(void *user, void *state, const lockstep_inputs *inputs)
+{
+    trap *self = user;
+    cage *now = state;
+    uint32_t half[8];
+    fill_half(half, inputs->tick);
+    now->ticks = half[0] + 1;
+    for (uint32_t slot = 0; slot < inputs->setup->players; slot++) {
+        now->bytes += inputs->slots[slot].size;
+    }
+    if (self->kind == COUNTER_IN_STEP && inputs->tick >= 5) {
+        now->kept = ++self->counter;
+    } else if (self->kind == UNSET_IN_STEP && inputs->tick >= 5) {
+        now->bytes = half[7];
+    }
+}
+
+static lockstep *cage_of(int kind, trap *self)
+{
+    const lockstep_game game = {.size = sizeof game,
+                                .name = "cage",
+                                .version = 1,
+                                .tick_rate_hz = 30,
+                                .players_max = 2,
+                                .input_bytes = 3,
+                                .state_bytes = sizeof(cage),
+                                .fields = cage_fields,
+                                .field_count = 4,
+                                .init = init_cage,
+                                .step = step_cage,
+                                .user = self};
+    lockstep *handle = lockstep_create(kind, &game);
+    if (kind == LOCKSTEP_CLIENT) {
+        cr_assert_eq(lockstep_set(handle, "server", "127.0.0.1:1"), LOCKSTEP_OK);
+    }
+    return handle;
+}
+
+static void expect_says(lockstep *handle, int status, int wanted, const char *field,
+                        const char *cause)
+{
+    const char *error = lockstep_error(handle);
+    cr_expect_eq(status, wanted, "%d: %s", status, error);
+    cr_expect(strstr(error, field) && strstr(error, cause), "%s", error);
+    lockstep_close(handle);
+}
+
+Test(liblockstep_trial, game_whose_init_makes_another_state_each_time_does_not_start)
+{
+    for (int kind = LOCKSTEP_CLIENT; kind <= LOCKSTEP_HOST; kind++) {
+        trap address = {ADDRESS_IN_INIT, 0}, counter = {COUNTER_IN_INIT, 0}, none = {NO_TRAP, 0};
+        lockstep *handle = cage_of(kind, &address);
+        expect_says(handle, lockstep_start(handle), LOCKSTEP_DESYNCED, "again: name is ",
+                    "an address: a state holds no pointers");
+        handle = cage_of(kind, &counter);
+        expect_says(handle, lockstep_start(handle), LOCKSTEP_DESYNCED, "again: kept is ",
+                    "no variable that is kept");
+        handle = cage_of(kind, &none);
+        expect_says(handle, lockstep_start(handle), LOCKSTEP_OK, "", "");
+    }
+}
+
+static void expect_check(trap_kind kind, int wanted, const char *field, const char *cause)
+{
+    trap self = {kind, 0};
+    lockstep *sim = cage_of(LOCKSTEP_SIM, &self);
+    cr_assert_eq(lockstep_check_steps(sim, 60), LOCKSTEP_BAD_ARGUMENT, "it has not started");
+    cr_assert_eq(lockstep_start(sim), LOCKSTEP_OK, "%s", lockstep_error(sim));
+    const uint8_t inputs[6] = {0};
+    cr_assert_eq(lockstep_step(&sim, 1, inputs, NULL), LOCKSTEP_OK);
+    lockstep_info info = {.size = sizeof info};
+    uint64_t hash = lockstep_hash(sim);
+    int status = lockstep_check_steps(sim, 60);
+    cr_expect_eq(lockstep_hash(sim), hash, "the simulation itself stays");
+    cr_expect_eq(lockstep_get_info(sim, &info), LOCKSTEP_OK);
+    cr_expect_eq(info.tick, 1);
+    expect_says(sim, status, wanted, field, cause);
+}
+
+Test(liblockstep_trial, check_names_tick_field_and_cause_of_a_step_that_goes_by_more_than_its_state)
+{
+    expect_check(NO_TRAP, LOCKSTEP_OK, "", "");
+    expect_check(COUNTER_IN_INIT, LOCKSTEP_DESYNCED, "init makes another state", "kept is ");
+    expect_check(
+        COUNTER_IN_STEP, LOCKSTEP_DESYNCED,
+        "the step of tick 5 makes another state when it is called again: kept is 1, then 2;",
+        "no variable that is kept");
+    if (LS_IS_SANITIZED) {
+        return; /* what is not set is the sanitizer's */
+    }
+    expect_check(UNSET_IN_STEP, LOCKSTEP_DESYNCED, "the step of tick 5",
+                 "memory that was never set");
 }
 
 /* ---- liblockstep_within ---- */

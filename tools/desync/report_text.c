@@ -265,7 +265,7 @@ const char *explain_report_next(const explain_evidence *evidence)
     return explain_is_of_arithmetic(bundle)
                ? "make floating point below the same: flags, libraries that are preloaded, the "
                  "processor"
-               : "look at what init reads: files, the environment, the time";
+               : "look at what init reads: files, the environment, the time, memory not set";
 }
 
 static void add_verdict(explain_sheet *sheet, const explain_report *report)

@@ -126,4 +126,13 @@ size_t lockstep_sim_input_bytes(lockstep_self *handle); /* of all its slots */
 void lockstep_sim_info(lockstep_self *handle, lockstep_info *info);
 void lockstep_sim_step(lockstep_self *handle, const uint8_t *inputs, const uint32_t *sizes);
 
+/* ---- trial: a game played twice in this process, the second time from saves of the first and with
+ * other bytes in memory that is not set; in blocks of its own ---- */
+
+/* Makes state 0 and steps `ticks` ticks of random inputs, each twice. DESYNCED: two results differ,
+ * and `why` has the tick, the field, both values, and what may be the cause. Else the status of
+ * what fails. */
+ls_status lockstep_trial(const ls_simulation *simulation, const ls_sim_config *config,
+                         uint32_t ticks, ls_text *why);
+
 #endif

@@ -415,6 +415,20 @@ int lockstep_close(lockstep *handle)
 
 /* ---- start and frame ---- */
 
+/* Refuses a game of the caller's own that would differ from itself on another machine. One that
+ * cannot be made with default settings is checked when it is made with those that were given. */
+static ls_status check_game(lockstep *handle, ls_text *why)
+{
+    const ls_simulation *own = &handle->self.own;
+    ls_status status = ls_own_game_check(&handle->self.game, why);
+    if (status == LS_OK && kind_of(handle) != LOCKSTEP_SIM) {
+        ls_match_config config = ls_match_config_default(own);
+        ls_status trial = lockstep_trial(own, &config.sim, 0, why);
+        status = trial == LS_DESYNCED ? trial : status;
+    }
+    return status;
+}
+
 int lockstep_start(lockstep *handle)
 {
     ls_text why = {{0}};
@@ -422,7 +436,7 @@ int lockstep_start(lockstep *handle)
         return LS_BAD_ARGUMENT;
     }
     int kind = kind_of(handle);
-    ls_status status = handle->self.has_game ? ls_own_game_check(&handle->self.game, &why) : LS_OK;
+    ls_status status = handle->self.has_game ? check_game(handle, &why) : LS_OK;
     LS_THEN(status, kind == LOCKSTEP_CLIENT ? lockstep_client_open(&handle->self, &why)
                     : kind == LOCKSTEP_HOST ? lockstep_host_open(&handle->self, &why)
                                             : lockstep_sim_open(&handle->self, &why));
@@ -839,4 +853,18 @@ int lockstep_load(lockstep *sim, const void *bytes, size_t size, uint32_t tick)
     }
     leave(sim);
     return status;
+}
+
+int lockstep_check_steps(lockstep *sim, uint32_t ticks)
+{
+    if (!is_right(sim, SIM, true) || !enter(sim)) {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_text why = {{0}};
+    const ls_sim_instance *instance = lockstep_sim_instance(&sim->self);
+    ls_status status = lockstep_trial(ls_sim_instance_simulation(instance),
+                                      ls_sim_instance_config(instance), ticks, &why);
+    int result = result_of(sim, status, &why);
+    leave(sim);
+    return result;
 }

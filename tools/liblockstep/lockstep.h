@@ -216,7 +216,8 @@ LOCKSTEP_API int lockstep_set(lockstep *handle, const char *name, const char *va
 LOCKSTEP_API int lockstep_setting(int kind, uint32_t number, const char **name, const char **takes,
                                   const char **help);
 
-/* The host listens, the client begins to connect, and neither waits. May be tried again. */
+/* The host listens, the client begins to connect, and neither waits. May be tried again. DESYNCED:
+ * init of the game, which both call more than once, does not make the same state each time. */
 LOCKSTEP_API int lockstep_start(lockstep *handle);
 
 /* Client, host: works for up to wait_ms and returns, earlier once there is a new event (OVER is
@@ -388,6 +389,12 @@ LOCKSTEP_API int64_t lockstep_save(lockstep *sim, void *bytes, size_t capacity);
 
 /* Goes on from a saved state, as from `tick`; NULL and 0: from the start. MALFORMED: no change. */
 LOCKSTEP_API int lockstep_load(lockstep *sim, const void *bytes, size_t size, uint32_t tick);
+
+/* Plays `ticks` ticks of random inputs from the start, each step twice: the second time on a state
+ * that was saved and loaded, and with other bytes in memory that is not set. The simulation itself
+ * stays where it is. DESYNCED: the two differ; lockstep_error has the tick, the field, both values
+ * and what may be the cause. lockstep-synctest tries much more, of games that are a plug-in. */
+LOCKSTEP_API int lockstep_check_steps(lockstep *sim, uint32_t ticks);
 
 /* The hash by which machines compare state lockstep_info.tick. 0: lockstep_error says why. */
 LOCKSTEP_API uint64_t lockstep_hash(lockstep *handle);

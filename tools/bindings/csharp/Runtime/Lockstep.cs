@@ -208,5 +208,12 @@ namespace Lockstep
             fixed (byte* bytes = saved)
                 Check(Native.lockstep_load(raw, bytes, (UIntPtr)(saved != null ? saved.Length : 0), tick));
         }
+
+        /// <summary>Plays ticks of random inputs from the start, each step twice; throws DESYNCED with the
+        /// field when the two differ. The simulation itself stays where it is.</summary>
+        public void CheckSteps(uint ticks)
+        {
+            Check(Native.lockstep_check_steps(raw, ticks));
+        }
     }
 }

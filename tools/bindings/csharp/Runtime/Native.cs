@@ -242,6 +242,7 @@ namespace Lockstep
         [DllImport(Library)] public static extern int lockstep_step(IntPtr* sims, UIntPtr count, void* inputs, uint* sizes);
         [DllImport(Library)] public static extern long lockstep_save(IntPtr sim, void* bytes, UIntPtr capacity);
         [DllImport(Library)] public static extern int lockstep_load(IntPtr sim, void* bytes, UIntPtr size, uint tick);
+        [DllImport(Library)] public static extern int lockstep_check_steps(IntPtr sim, uint ticks);
         [DllImport(Library)] public static extern ulong lockstep_hash(IntPtr handle);
     }
 }

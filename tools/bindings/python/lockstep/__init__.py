@@ -314,6 +314,11 @@ class Simulation(_Stateful):
         """State 0, as it was at the start."""
         self._check(_library.lockstep_load(self._handle, None, 0, 0))
 
+    def check_steps(self, ticks: int = 600) -> None:
+        """Plays ticks of random inputs from the start, each step twice; raises an Error with
+        DESYNCED and the field when they differ. The simulation itself stays where it is."""
+        self._check(_library.lockstep_check_steps(self._handle, ticks))
+
 
 class Batch:
     """Simulations that are stepped together, again and again, in one call a tick."""

@@ -272,6 +272,7 @@ FUNCTIONS = {
     "step": (c_int, POINTER(c_void_p), c_size_t, c_void_p, POINTER(c_uint32)),
     "save": (c_int64, c_void_p, c_void_p, c_size_t),
     "load": (c_int, c_void_p, c_void_p, c_size_t, c_uint32),
+    "check_steps": (c_int, c_void_p, c_uint32),
     "hash": (c_uint64, c_void_p),
 }
 

@@ -264,5 +264,6 @@ extern "C" {
     pub fn lockstep_step(sims: *const *mut lockstep, count: usize, inputs: *const c_void, sizes: *const u32) -> c_int;
     pub fn lockstep_save(sim: *mut lockstep, bytes: *mut c_void, capacity: usize) -> i64;
     pub fn lockstep_load(sim: *mut lockstep, bytes: *const c_void, size: usize, tick: u32) -> c_int;
+    pub fn lockstep_check_steps(sim: *mut lockstep, ticks: u32) -> c_int;
     pub fn lockstep_hash(handle: *mut lockstep) -> u64;
 }

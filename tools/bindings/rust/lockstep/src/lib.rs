@@ -351,6 +351,12 @@ impl Simulation {
     pub fn rewind(&mut self) -> Result<()> {
         self.check(unsafe { sys::lockstep_load(self.raw, null(), 0, 0) }).map(drop)
     }
+
+    /// Plays ticks of random inputs from the start, each step twice; fails with DESYNCED and the field
+    /// when the two differ. The simulation itself stays where it is.
+    pub fn check_steps(&mut self, ticks: u32) -> Result<()> {
+        self.check(unsafe { sys::lockstep_check_steps(self.raw, ticks) }).map(drop)
+    }
 }
 
 /// Simulations of one game and number of players that are stepped in one call.
