@@ -21,6 +21,7 @@ ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": str(RELEASE / "lib"),
                "MONO_THREADS_SUSPEND": "preemptive",
                "LOCKSTEP_LIB_DIR": str(RELEASE / "lib"),
                "LOCKSTEP_LIBRARY": str(RELEASE / "lib" / "liblockstep.so.0"),
+               "LOCKSTEP_HEADER": str(ROOT / "tools" / "liblockstep" / "lockstep.h"),
                "PYTHONPATH": str(BINDINGS / "python")}
 SECONDS_MAX = 300
 TICKS = 120
@@ -201,6 +202,11 @@ def test_csharp_plugin():
     return f"{found['hashes_compared']} hashes, a static is caught; {said}"
 
 
+def test_luajit():
+    need("luajit", "luajit")
+    return play_with_c(["luajit", ROOT / "docs" / "examples" / "game.lua"])
+
+
 GODOT = ROOT / "build" / "godot"
 GODOT_GAME = [GODOT / "game"]
 
@@ -232,5 +238,6 @@ def play(report):
     report.stage("C#: match", lambda: play_with_c(SHARP_GAME), needs=["C#"])
     report.stage("C#: steps", lambda: compare_rates(SHARP_TESTS), needs=["C#"])
     report.stage("C#: plug-in", test_csharp_plugin, needs=["C#"])
+    report.stage("LuaJIT: match", test_luajit, needs=["library"])
     report.stage("Godot", build_godot, needs=["library"])
     report.stage("Godot: match", lambda: play_with_c(GODOT_GAME), needs=["Godot"])

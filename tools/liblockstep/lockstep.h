@@ -204,8 +204,8 @@ LOCKSTEP_API lockstep *lockstep_create(int kind, const lockstep_game *game);
 /* Before start: a setting by the name of its flag, without the dashes, and its value as on the
  * command line ("on" for a flag without a value). lockstep_setting lists them. "param" is given as
  * "name=value", many times.
- *   client: server (an invite or HOST[:PORT]), token (a file), name, predict, spectate, reconnect,
- *           connect-wait, seat-file, insecure, ticks, thread, ...
+ *   client: server (an invite or HOST[:PORT]), token (a file), name, predict (ticks), spectate,
+ *           reconnect (seconds), connect-wait, seat-file, insecure, ticks, thread, ...
  *   host:   players, port (0: chosen by the system), bind, tick-rate, seed, ticks, late, journal,
  *           resume, bundle-dir (no bundles without it), on-desync, invite-host, thread, ...
  *   sim:    players, seed, tick-rate, param */

@@ -10,7 +10,9 @@ enum {
     HELD_TICKS = 8, /* an input is held for about so many */
 };
 
-#define ADDRESSES_NEAR (UINT64_C(1) << 40) /* apart are two of one process, or of its stack */
+/* So far apart are two addresses of one heap or one stack. Where these lie below it, as in a
+ * program that is not position-independent, any number might be one. */
+#define ADDRESSES_NEAR (UINT64_C(1) << 32)
 
 /* One game twice: `b` gets every state of `a` by a save, and where nothing is set it finds the
  * bytes of `a` with every bit turned. */
@@ -28,30 +30,37 @@ typedef struct trial {
 
 /* ---- what differs ---- */
 
-/* Eight bytes from the start of an element that differs, or what there is of them. */
-static uint64_t word_at(const ls_sim_instance *instance, size_t offset)
+/* The aligned eight bytes that an element lies in, if a pointer can be there. */
+static uint64_t word_at(const ls_sim_instance *instance, const ls_schema_place *place)
 {
     uint64_t word = 0;
-    size_t aligned = offset / sizeof word * sizeof word;
-    if (aligned + sizeof word <= ls_sim_instance_state_bytes(instance)) {
-        memcpy(&word, (const uint8_t *)ls_sim_instance_view(instance) + aligned, sizeof word);
+    size_t offset = place->offset / sizeof word * sizeof word;
+    bool is_wide = ls_field_type_bytes(place->field->type) == sizeof word;
+    if ((is_wide || place->field->type == LS_FIELD_U8) &&
+        offset + sizeof word <= ls_sim_instance_state_bytes(instance)) {
+        memcpy(&word, (const uint8_t *)ls_sim_instance_view(instance) + offset, sizeof word);
     }
     return word;
 }
 
-static bool is_address(uint64_t word, const void *known)
+static bool is_near(uint64_t word, const void *known)
 {
-    uint64_t near = (uint64_t)(uintptr_t)known;
-    return word >= 4096 && (word > near ? word - near : near - word) < ADDRESSES_NEAR;
+    uint64_t address = (uint64_t)(uintptr_t)known;
+    uint64_t apart = word > address ? word - address : address - word;
+    return address >= ADDRESSES_NEAR && apart < ADDRESSES_NEAR;
 }
 
-/* Both blocks hold an address there: of the heap, where they lie themselves, or of the stack. */
-static bool is_place_of_address(const trial *self, size_t offset)
+/* Of the heap, where the blocks lie as well, or of the stack. */
+static bool is_address(const trial *self, uint64_t word)
 {
-    uint64_t a = word_at(self->a, offset), b = word_at(self->b, offset);
-    return a != b && ((is_address(a, ls_sim_instance_view(self->a)) &&
-                       is_address(b, ls_sim_instance_view(self->b))) ||
-                      (is_address(a, &a) && is_address(b, &b)));
+    return is_near(word, ls_sim_instance_view(self->a)) || is_near(word, self->inputs) ||
+           is_near(word, &word);
+}
+
+static bool is_place_of_address(const trial *self, const ls_schema_place *place)
+{
+    uint64_t a = word_at(self->a, place), b = word_at(self->b, place);
+    return a != b && is_address(self, a) && is_address(self, b);
 }
 
 static const char *cause_of(const trial *self, bool is_init, const ls_state_difference *difference)
@@ -60,7 +69,7 @@ static const char *cause_of(const trial *self, bool is_init, const ls_state_diff
     bool is_noise = difference->place_count > 0;
     for (uint32_t i = 0; i < difference->place_count; i++) {
         size_t offset = difference->places[i].offset;
-        if (is_place_of_address(self, offset)) {
+        if (is_place_of_address(self, &difference->places[i])) {
             return "an address: a state holds no pointers, so no std::string, no std::vector and "
                    "no object of a garbage collector; use indices, and arrays of a fixed size";
         }
