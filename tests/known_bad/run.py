@@ -22,7 +22,7 @@ BAD_RESULTS = {"differs", "fault", "crashed", "hung", "failed"}
 KEYS = {"perturbation", "result", "tick", "pass", "field", "expected", "found", "class", "cause",
         "words", "signal", "text", "same_as", "played", "differing"}
 LINT_KEYS = {"topic", "name", "function", "kind"}
-SECONDS_MAX = 300
+SECONDS_MAX = 1800
 TICKS = 300
 
 
