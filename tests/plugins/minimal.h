@@ -1,5 +1,5 @@
 /* Minimal: the least that passes ls_simulation_check, for plug-ins that are wrong in one thing.
- * Its state is 32 bytes of which the plug-in's own fields function tells what they are. */
+ * Its state is 32 bytes, of which a plug-in may name the fields otherwise. */
 #ifndef LOCKSTEP_TESTS_PLUGINS_MINIMAL_H
 #define LOCKSTEP_TESTS_PLUGINS_MINIMAL_H
 
@@ -14,8 +14,6 @@ typedef struct minimal_ship {
 typedef struct minimal_state {
     minimal_ship ships[2];
 } minimal_state;
-
-typedef uint32_t (*minimal_fields)(const ls_sim_config *config, ls_field *out, uint32_t capacity);
 
 #define MINIMAL_SHIP_FIELD(member, type, unit)                                                     \
     LS_FIELD_EACH("ships", offsetof(minimal_state, ships), 2, minimal_ship, member, type, unit)
@@ -34,12 +32,25 @@ static inline ls_status minimal_init(const ls_sim_config *config, void *state, l
     return LS_OK;
 }
 
+static inline uint32_t minimal_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {
+        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
+        MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg"),
+        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
+    };
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
+}
+
 static inline void minimal_run(const ls_step *step)
 {
     ((minimal_state *)step->state)->ships[0].fuel++;
 }
 
-static inline ls_simulation minimal_simulation(const char *name, minimal_fields fields)
+static inline ls_simulation minimal_simulation(const char *name,
+                                               uint32_t (*fields)(const ls_sim_config *config,
+                                                                  ls_field *out, uint32_t capacity))
 {
     static const ls_pass pass = {"run", minimal_run};
     return (ls_simulation){

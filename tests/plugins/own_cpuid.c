@@ -8,17 +8,6 @@ static uint32_t ask(uint32_t leaf)
     return b & c & d;
 }
 
-static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
-{
-    (void)config;
-    const ls_field list[] = {
-        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
-        MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg"),
-        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
-    };
-    return ls_fields_copy(list, 3, out, capacity);
-}
-
 static void run(const ls_step *step)
 {
     minimal_state *state = step->state;
@@ -29,7 +18,7 @@ LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
 {
     static const ls_pass passes[] = {{"run", run}};
     static ls_simulation simulation;
-    simulation = minimal_simulation("own_cpuid", fields);
+    simulation = minimal_simulation("own_cpuid", minimal_fields);
     simulation.passes = passes;
     return &simulation;
 }

@@ -16,21 +16,10 @@ static uint64_t content_digest(const ls_sim_config *config)
     return digest;
 }
 
-static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
-{
-    (void)config;
-    const ls_field list[] = {
-        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
-        MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, ""),
-        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, ""),
-    };
-    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
-}
-
 const ls_simulation *lockstep_simulation(void)
 {
     static ls_simulation simulation;
-    simulation = minimal_simulation("reader", fields);
+    simulation = minimal_simulation("reader", minimal_fields);
     simulation.content_digest = content_digest;
     return &simulation;
 }

@@ -5,17 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
-{
-    (void)config;
-    const ls_field list[] = {
-        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
-        MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg"),
-        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
-    };
-    return ls_fields_copy(list, 3, out, capacity);
-}
-
 static FILE *open_file(const char *name)
 {
     char path[512];
@@ -53,7 +42,7 @@ LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
 {
     static const ls_pass passes[] = {{"note", note}};
     static ls_simulation simulation;
-    simulation = minimal_simulation("scribe", fields);
+    simulation = minimal_simulation("scribe", minimal_fields);
     simulation.passes = passes;
     simulation.pass_count = 1;
     simulation.bot = send_nothing;

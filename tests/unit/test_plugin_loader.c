@@ -229,7 +229,7 @@ Test(plugin_loader, a_later_plug_in_that_uses_nothing_unknown_is_taken_in_this_p
 {
     ls_loaded_simulation loaded = load(PLUGIN("sized_later"));
     cr_assert_eq(loaded.simulation->size, sizeof(ls_simulation));
-    cr_assert_str_eq(loaded.simulation->name, "sized");
+    cr_assert_str_eq(loaded.simulation->name, "sized_later");
     ls_simulation_unload(&loaded);
     cr_assert_null(loaded.simulation);
 }
