@@ -1,8 +1,15 @@
+/* Command lines, terminals and frames of the real programs. */
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/frame_trace.h"
 #include "lockstep/tests/loopback/hosted.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ==== programs_usage ==== */
 
 TestSuite(programs_usage, .init = hosted_open, .fini = hosted_close);
 
@@ -344,4 +351,299 @@ Test(programs_usage, an_answer_that_did_not_get_out_is_a_failure)
     static const char words[] = "lockstep-server: error: cannot write to standard output: ";
     expect_in_shell("exec \"$0\" --help >/dev/full", words);
     expect_in_shell("exec \"$0\" --version >&-", words);
+}
+
+/* ==== programs_frames ==== */
+
+TestSuite(programs_frames, .init = hosted_open, .fini = hosted_close);
+
+Test(programs_frames, a_client_records_how_long_each_frame_lasted)
+{
+    const char *path = hosted_path("frames.txt");
+    hosted_serve(ARENA("1", "0"));
+    hosted_join("--bot", "1", "--fps", "100", "--record-frames", path);
+    hosted_expect_words(&hosted.clients[0], "the match starts");
+    hosted_pause_ms(1000);
+    hosted_end_perfectly();
+
+    ls_frame_trace trace = {0};
+    ls_text why = {{0}};
+    cr_assert_eq(ls_frame_trace_read(path, ls_allocator_heap(), &trace, &why), LS_OK, "%s",
+                 why.bytes);
+    uint64_t sum_ns = 0;
+    for (uint32_t i = 0; i < trace.count; i++) {
+        sum_ns += trace.frames_ns[i];
+    }
+    /* The client has played for a second since it said so, in frames of a hundredth, or longer ones
+     * where the machine is busy. */
+    cr_assert_gt(sum_ns, UINT64_C(500000000));
+    cr_assert_gt(trace.count, 10);
+    cr_assert_geq(hosted_number(hosted_client_summary(0), "players.0.frames"), trace.count);
+    ls_frame_trace_release(&trace, ls_allocator_heap());
+}
+
+enum {
+    LOOKS_MAX = 60,
+    LOOK_MS = 500,
+    TICK_RATE_HZ = 60,
+};
+
+/* How often a process has slept until something woke it. */
+static uint64_t wakes_of(const ls_process *process)
+{
+    char line[256];
+    uint64_t wakes = 0;
+    FILE *status = fopen(hosted_text("/proc/%d/status", (int)process->pid), "r");
+    cr_assert_not_null(status);
+    while (wakes == 0 && fgets(line, sizeof line, status)) {
+        (void)sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &wakes);
+    }
+    fclose(status);
+    return wakes;
+}
+
+/* A busy machine makes inputs late, for which a client hurries: the quietest moment counts. With a
+ * wake for each packet and each frame it would be two. */
+Test(programs_frames, a_client_without_a_view_wakes_once_a_tick)
+{
+    hosted_serve(ARENA("2", "0"));
+    hosted_join_bots(2);
+    hosted_expect_words(&hosted.clients[0], "the match starts");
+    double least = 100;
+    for (int look = 0; look < LOOKS_MAX && least > 1.3; look++) {
+        uint64_t begun_ms = ls_process_now_ms();
+        uint64_t wakes = wakes_of(&hosted.clients[0]);
+        hosted_pause_ms(LOOK_MS);
+        wakes = wakes_of(&hosted.clients[0]) - wakes;
+        double ticks = (double)(ls_process_now_ms() - begun_ms) * TICK_RATE_HZ / 1000;
+        least = (double)wakes / ticks < least ? (double)wakes / ticks : least;
+    }
+    hosted_end_match();
+    hosted_expect_clean_exits();
+    cr_assert_leq(least, 1.3, "it wakes %.2f times a tick", least);
+    cr_assert_gt(hosted_number(hosted_client_summary(0), "final_tick"), 0);
+}
+
+Test(programs_frames, a_file_that_cannot_be_written_is_told_before_the_match)
+{
+    hosted_expect_refusal(1, LS_TEST_CLIENT, "/nonexistent/frames.txt", NOWHERE, "--record-frames",
+                          "/nonexistent/frames.txt");
+    hosted_expect_none(&hosted.other, "connect");
+}
+
+/* ==== programs_terminal ==== */
+
+static void open_hosted(void)
+{
+    hosted_open();
+    setenv("TERM", "xterm", 1);
+}
+
+TestSuite(programs_terminal, .init = open_hosted, .fini = hosted_close);
+
+/* ---- what a terminal makes of it ---- */
+
+enum {
+    ROWS_MAX = 256,
+    COLUMNS_MAX = 128
+};
+
+typedef struct screen {
+    char rows[ROWS_MAX][COLUMNS_MAX + 1];
+    uint32_t columns;
+    uint32_t row;
+    uint32_t column;
+} screen;
+
+static void erase_below(screen *shown)
+{
+    memset(&shown->rows[shown->row][shown->column], 0, COLUMNS_MAX - shown->column);
+    for (uint32_t row = shown->row + 1; row < ROWS_MAX; row++) {
+        memset(shown->rows[row], 0, sizeof shown->rows[row]);
+    }
+}
+
+static void put(screen *shown, char byte)
+{
+    if (shown->column == shown->columns) {
+        shown->row++; /* too long a line goes on below */
+        shown->column = 0;
+    }
+    cr_assert_lt(shown->row, ROWS_MAX);
+    shown->rows[shown->row][shown->column++] = byte;
+}
+
+/* The two sequences that a console uses: up, and erase all below. Returns what follows. */
+static const char *read_escape(screen *shown, const char *next)
+{
+    unsigned rows = 0;
+    int size = 0;
+    char kind = 0;
+    if (sscanf(next, "\033[%u%c%n", &rows, &kind, &size) == 2 && kind == 'A') {
+        shown->row -= rows < shown->row ? rows : shown->row;
+        return next + size;
+    }
+    cr_assert(strncmp(next, "\033[J", 3) == 0, "an unknown sequence: %.10s", next + 1);
+    erase_below(shown);
+    return next + 3;
+}
+
+static const screen *show(const char *text, const char *end)
+{
+    static screen shown;
+    memset(&shown, 0, sizeof shown);
+    shown.columns = hosted.terminal_columns;
+    while (text < end) {
+        if (*text == '\033') {
+            text = read_escape(&shown, text);
+            continue;
+        }
+        if (*text == '\r') {
+            shown.column = 0;
+        } else if (*text == '\n') {
+            cr_assert_lt(++shown.row, ROWS_MAX);
+        } else {
+            put(&shown, *text);
+        }
+        text++;
+    }
+    return &shown;
+}
+
+static bool is_shown(const screen *shown, const char *words)
+{
+    for (uint32_t row = 0; row < ROWS_MAX; row++) {
+        if (strstr(shown->rows[row], words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The screen just before the live block was taken off for the last time. */
+static const screen *show_last_block(const char *text)
+{
+    const char *end = NULL;
+    for (const char *next = text; (next = strstr(next, "\033[")); next++) {
+        end = next[2] == 'J' ? end : next;
+    }
+    cr_assert(end, "no live block in: %s", text);
+    return show(text, end);
+}
+
+static void expect_shown(const screen *shown, const char *const *words)
+{
+    for (; *words; words++) {
+        cr_expect(is_shown(shown, *words), "\"%s\" is not on the screen", *words);
+    }
+}
+
+/* ---- matches ---- */
+
+/* A terminal that nobody reads stops who writes to it. */
+static void watch_to_the_end(void)
+{
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
+    while (!ls_process_has_ended(&hosted.server) && ls_process_now_ms() < end_ms) {
+        ls_process_errors(&hosted.server);
+        for (uint32_t i = 0; i < hosted.client_count; i++) {
+            ls_process_errors(&hosted.clients[i]);
+        }
+        ls_process_pause();
+    }
+}
+
+static void play(const char *level)
+{
+    hosted_serve(ARENA("2", "90"), level);
+    hosted_join("--bot", "1", "--name", "ann");
+    hosted_join("--bot", "2", "--name", "bob");
+    watch_to_the_end();
+    hosted_expect_perfect(90);
+}
+
+Test(programs_terminal, progress_is_live_on_a_terminal)
+{
+    hosted.terminal_columns = 120;
+    play("--verbose");
+    const char *text = ls_process_errors(&hosted.server);
+    expect_shown(show_last_block(text), LS_ARGUMENTS("tick ", "  ann  ", "  bob  ", "rtt ", " ms",
+                                                     "slack ", "behind ", "late ", "agrees to "));
+    cr_expect(strstr(text, "  running"));
+    text = ls_process_errors(&hosted.clients[0]);
+    expect_shown(show_last_block(text),
+                 LS_ARGUMENTS("tick ", "rtt ", "slack ", "stalled ", "desyncs 0"));
+    cr_expect(strstr(text, "  playing"));
+}
+
+Test(programs_terminal, the_log_alone_is_left_in_the_end)
+{
+    hosted.terminal_columns = 120;
+    play("--verbose");
+    const char *text = ls_process_errors(&hosted.server);
+    cr_assert(is_shown(show_last_block(text), "agrees to "));
+    const screen *shown = show(text, text + strlen(text));
+    cr_expect(is_shown(shown, "lockstep-server: 90 ticks, 182 hashes compared, 0 differences"));
+    for (uint32_t row = 0; row < ROWS_MAX && shown->rows[row][0] != '\0'; row++) {
+        cr_expect(strncmp(shown->rows[row], "lockstep-server: ", 17) == 0, "left over: %s",
+                  shown->rows[row]);
+    }
+}
+
+/* A line that went on below would not be taken off. */
+Test(programs_terminal, live_lines_fit_a_narrow_terminal)
+{
+    hosted.terminal_columns = 40;
+    play("--verbose");
+    const char *text = ls_process_errors(&hosted.server);
+    cr_assert(is_shown(show_last_block(text), "  ann              "));
+    const screen *shown = show(text, text + strlen(text));
+    cr_expect(!is_shown(shown, "running"));
+    cr_expect(!is_shown(shown, "slack"));
+    cr_expect(!is_shown(shown, "agrees"));
+}
+
+static void expect_no_escapes(void)
+{
+    ls_process *const all[] = {&hosted.server, &hosted.clients[0], &hosted.clients[1]};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        hosted_expect_none(all[i], "\033", "agrees to");
+    }
+}
+
+Test(programs_terminal, without_a_terminal_there_are_lines_only)
+{
+    play("--verbose");
+    expect_no_escapes();
+    hosted_expect_all(&hosted.server, "0 differences");
+}
+
+Test(programs_terminal, a_terminal_that_cannot_redraw_gets_lines_only)
+{
+    hosted.terminal_columns = 120;
+    setenv("TERM", "dumb", 1);
+    play("--verbose");
+    expect_no_escapes();
+    unsetenv("TERM");
+    hosted_reopen();
+    hosted.terminal_columns = 120;
+    play("--verbose");
+    expect_no_escapes();
+}
+
+Test(programs_terminal, quiet_is_quiet_on_a_terminal_too)
+{
+    hosted.terminal_columns = 120;
+    play("--quiet");
+    cr_expect_str_empty(ls_process_errors(&hosted.server));
+}
+
+Test(programs_terminal, a_desync_shows_in_the_live_block)
+{
+    hosted.terminal_columns = 120;
+    hosted_serve(ARENA("1", "90"));
+    hosted_join("--bot", "1", "--flip-bit", "10:64");
+    watch_to_the_end();
+    hosted_expect_exit(&hosted.server, 3);
+    expect_shown(show_last_block(ls_process_errors(&hosted.server)), LS_ARGUMENTS("DESYNC at 10"));
 }

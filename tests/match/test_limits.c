@@ -1,12 +1,22 @@
-/* The largest matches and inputs there may be, and what a match may cost: no allocation from START
- * to END, no memory that grows, whatever comes and goes. */
+/* Limits of a match: of what it is sent, of players, and of the size of its state. */
+#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/protocol/blob/blob_packet.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/investigation/desync_finding.h"
+#include "lockstep/server/match/state_handover.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/fault_simulation.h"
+#include "lockstep/tests/support/raw_peer.h"
+
+#include <stdio.h>
+
+/* ==== limits ==== */
+
+/* The largest matches and inputs there may be, and what a match may cost: no allocation from START
+ * to END, no memory that grows, whatever comes and goes. */
 
 /* ---- large inputs ---- */
 
@@ -420,4 +430,335 @@ Test(limits, events_that_nobody_takes_fill_no_memory)
     cr_assert_eq(event.kind, LS_MATCH_PLAYER_LEFT);
     cr_assert_eq(event.peer, 1000, "the newest is the last");
     ls_match_destroy(here.match);
+}
+
+/* ==== many ==== */
+
+/* As many players as a match may have: all that holds for a few of them holds for the last slots as
+ * well, and players who hold still cost the others next to nothing. */
+
+enum {
+    MOVING = 28, /* slots whose players press something; the others hold still */
+    FAR = 100,   /* a slot that no word of 32 or 64 bits has */
+    PAD_BYTES = 4,
+};
+
+#define DOWNLINK_BYTES_PER_S 10000.0
+
+/* ---- a simulation for so many ---- */
+
+typedef struct crowd_state {
+    uint64_t sums[LS_PLAYERS_MAX];
+} crowd_state;
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(crowd_state);
+}
+
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {{"sums", "", LS_FIELD_U64, LS_PLAYERS_MAX, 1, 0, 0}};
+    return ls_fields_copy(list, 1, out, capacity);
+}
+
+static ls_status init(const ls_sim_config *config, void *state, ls_text *why)
+{
+    (void)why;
+    ((crowd_state *)state)->sums[0] = config->seed;
+    return LS_OK;
+}
+
+static void add(const ls_step *step)
+{
+    crowd_state *state = step->state;
+    for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
+        const ls_slot_input *input = &step->inputs->slots[slot];
+        uint64_t pad = input->size == PAD_BYTES ? ls_load_u32(input->bytes) : 0;
+        state->sums[slot] = state->sums[slot] * 31 + pad + input->events;
+    }
+}
+
+/* A bit in eight of the pad of one who moves flips in a tick. */
+static uint32_t bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
+                    uint8_t *bytes)
+{
+    (void)config;
+    (void)state;
+    bool is_pressed = slot < MOVING && ls_rng_below(rng, 8) == 0;
+    ls_store_u32(bytes, is_pressed ? ls_rng_below(rng, 16) : 1);
+    return PAD_BYTES;
+}
+
+static const ls_simulation *crowd(void)
+{
+    static const ls_pass passes[] = {{"add", add}};
+    static const ls_simulation simulation = {.abi = LS_SIMULATION_ABI,
+                                             .size = sizeof(ls_simulation),
+                                             .version = 1,
+                                             .name = "crowd",
+                                             .summary = "adds up what everybody presses",
+                                             .default_tick_rate_hz = 60,
+                                             .default_players = LS_PLAYERS_MAX,
+                                             .players_max = LS_PLAYERS_MAX,
+                                             .input_bytes_max = PAD_BYTES,
+                                             .passes = passes,
+                                             .pass_count = 1,
+                                             .state_bytes = state_bytes,
+                                             .fields = fields,
+                                             .init = init,
+                                             .bot = bot};
+    return &simulation;
+}
+
+static virtual_setup setup_of(uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(crowd(), LS_PLAYERS_MAX, ticks);
+    setup.match.joiners_max = 4;
+    return setup;
+}
+
+/* All come at once. */
+static virtual_match *match_of(virtual_setup *setup, uint32_t clients, ls_tick tick)
+{
+    setup->clients = clients;
+    virtual_match *run = checked_match_create(setup);
+    virtual_match_run_to_tick(run, tick);
+    return run;
+}
+
+static virtual_client *client_of_slot(const virtual_match *run, uint32_t slot)
+{
+    return check_of(run)->by_slot[slot]->core;
+}
+
+/* ---- tests ---- */
+
+Test(many, all_slots_play_with_loss_and_a_late_player_knows_their_names)
+{
+    virtual_setup setup = setup_of(240);
+    setup.match.start_players = LS_PLAYERS_MAX - 1;
+    setup.link.loss_ppm = 20000;
+    virtual_match *run = match_of(&setup, LS_PLAYERS_MAX - 1, 60);
+    virtual_client_setup late = virtual_client_setup_default(run);
+    snprintf(late.session.name, sizeof late.session.name, "Late");
+    virtual_client *last = virtual_match_add_client(run, &late);
+    play_and_check(run);
+    uint32_t slot = report_of(last).slot;
+    cr_expect_eq(slot, LS_PLAYERS_MAX - 1);
+    cr_expect_gt(slot_of(run, slot).inputs_on_time, 0);
+    for (uint32_t other = 0; other < slot; other++) {
+        const char *name = slot_of(run, other).name;
+        cr_assert_str_eq(ls_session_player_name(last->session, other), name, "slot %u", other);
+        cr_assert_str_eq(ls_session_player_name(client_of_slot(run, 0)->session, other), name);
+    }
+    virtual_match_destroy(run);
+}
+
+Test(many, who_holds_still_costs_the_others_next_to_nothing)
+{
+    enum {
+        SECONDS = 3
+    };
+    virtual_setup setup = setup_of(0);
+    virtual_match *run = match_of(&setup, LS_PLAYERS_MAX, 120);
+    ls_peer_id peer = slot_of(run, FAR).peer;
+    ls_transport_traffic before = ls_transport_traffic_of(run->network->server, peer);
+    virtual_match_run(run, SECONDS * SECOND);
+    ls_transport_traffic after = ls_transport_traffic_of(run->network->server, peer);
+    double bytes_per_s = (double)(after.bytes_sent - before.bytes_sent) / SECONDS;
+    cr_expect_leq(bytes_per_s, DOWNLINK_BYTES_PER_S);
+    cr_expect_gt(after.packets_sent - before.packets_sent, 50u * SECONDS);
+    printf("%u players, %u of them still: %.0f B/s down\n", LS_PLAYERS_MAX, LS_PLAYERS_MAX - MOVING,
+           bytes_per_s);
+    close_run(run);
+}
+
+Test(many, a_desync_of_a_far_slot_is_named_to_all)
+{
+    virtual_setup setup = setup_of(150);
+    setup.match.on_desync = LS_ON_DESYNC_REPORT;
+    virtual_match *run = match_of(&setup, LS_PLAYERS_MAX, 20);
+    virtual_client *bad = client_of_slot(run, FAR);
+    flip_bit(bad, 60, 8 * FAR);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
+    const ls_match_event *event = &virtual_match_find(run, LS_MATCH_DESYNC)->event;
+    cr_expect_eq(event->slot, FAR);
+    cr_expect_eq(event->tick, 60);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        const virtual_client_event *told =
+            virtual_client_find(run->clients[i], LS_SESSION_EVENT_DESYNC);
+        cr_assert_not_null(told, "client %u", i);
+        cr_expect_eq(told->event.desync.slot, FAR);
+    }
+    check_others_played(run, bad);
+    virtual_match_destroy(run);
+}
+
+Test(many, a_far_slot_that_is_waited_for_is_named_to_all)
+{
+    virtual_setup setup = setup_of(200);
+    setup.match.late_rule = LS_LATE_WAIT;
+    virtual_match *run = match_of(&setup, LS_PLAYERS_MAX, 60);
+    client_of_slot(run, FAR)->is_paused = true;
+    virtual_match_run(run, 700 * MS);
+    const virtual_client *other = client_of_slot(run, 0);
+    const virtual_client_event *told = virtual_client_find(other, LS_SESSION_EVENT_WAITING);
+    cr_assert_not_null(told);
+    cr_expect(ls_slot_set_is_same(told->event.waiting.slots, ls_slot_set_of(FAR)));
+    ls_text names = {{0}};
+    ls_session_add_names(other->session, told->event.waiting.slots, &names);
+    cr_expect_not_null(strstr(names.bytes, "slot 100"), "%s", names.bytes);
+    client_of_slot(run, FAR)->is_paused = false;
+    play_out(run);
+}
+
+Test(many, a_line_names_some_of_many_players_and_counts_the_others)
+{
+    virtual_setup setup = setup_of(60);
+    virtual_match *run = match_of(&setup, LS_PLAYERS_MAX, 20);
+    ls_text names = {{0}};
+    ls_session_add_names(run->clients[0]->session, ls_slot_set_first(LS_PLAYERS_MAX), &names);
+    cr_expect_not_null(strstr(names.bytes, "slot 11"), "%s", names.bytes);
+    cr_expect_null(strstr(names.bytes, "slot 12"), "%s", names.bytes);
+    cr_expect_not_null(strstr(names.bytes, " and 116 more"), "%s", names.bytes);
+    play_out(run);
+}
+
+/* ==== state_limits ==== */
+
+/* The cost of a state on its way to a peer: one that takes it at a trickle, or not at all and says
+ * that it gets on, is sent so many bytes of it and then let go, though nobody else waits. */
+
+enum {
+    PLAYERS = 2,
+    BODIES = 2000, /* a state of many parts */
+    PARAM_BODIES = 0,
+    RATE_HZ = 10,
+};
+
+typedef struct stage {
+    virtual_match *run;
+    raw_peer *peer;
+    uint32_t acknowledged; /* parts */
+} stage;
+
+static stage open_stage(void)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), PLAYERS, 0);
+    setup.match.sim.params[PARAM_BODIES] = BODIES;
+    setup.match.sim.tick_rate_hz = RATE_HZ;
+    setup.match.sim.players = PLAYERS + 1;
+    setup.match.start_players = PLAYERS;
+    setup.match.spectators_max = 4;
+    setup.match.spectator_delay_ticks = 2;
+    setup.match.join_bytes_per_s = LS_BLOB_RATE_MIN;
+    stage here = {.run = checked_match_create(&setup)};
+    virtual_match_run_to_tick(here.run, 30);
+    here.peer = raw_peer_create(here.run);
+    here.peer->takes_no_parts = true;
+    virtual_match_run(here.run, 5 * MS);
+    return here;
+}
+
+/* A sign of life, which says that it has stepped all there is. */
+static void claim_all(const stage *here)
+{
+    ls_inputs_header header = raw_peer_inputs_header(here->peer);
+    header.chain_tick = ls_match_tick(here->run->match);
+    header.first = header.next;
+    raw_peer_send_inputs(here->peer, &header, 0);
+}
+
+static void come(const stage *here, bool is_spectator)
+{
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
+    message.body.hello.is_spectator = is_spectator;
+    raw_peer_send_message(here->peer, &message);
+    virtual_match_run(here->run, 5 * MS);
+    raw_peer_say_ready(here->peer);
+    for (uint32_t i = 0; i < 10 && here->peer->heard[LS_MESSAGE_JOIN] == 0; i++) {
+        claim_all(here);
+        virtual_match_run(here->run, 500 * MS);
+    }
+    cr_assert_eq(here->peer->heard[LS_MESSAGE_JOIN], 1);
+    cr_assert_gt(here->peer->join.blob_bytes, 64 * LS_BLOB_PART_BYTES);
+}
+
+/* Says that all packets have come, and part after part was not in them. */
+static void acknowledge(const stage *here)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    uint32_t received = here->peer->heard[LS_MESSAGE_BLOB_PART];
+    ls_blob_ack ack = {.blob = here->peer->join.blob,
+                       .first = here->acknowledged,
+                       .received = received,
+                       .newest = received > 0 ? received - 1 : 0};
+    raw_peer_send(here->peer, LS_CHANNEL_UNRELIABLE, bytes, ls_blob_ack_write(&ack, bytes));
+}
+
+/* For so long, unless it is let go; returns how long it was. */
+static uint64_t stay(stage *here, uint64_t longest_ns, bool acknowledges)
+{
+    uint64_t came_ns = here->run->now_ns;
+    for (uint32_t turn = 0; here->run->now_ns - came_ns < longest_ns && !here->peer->is_closed;
+         turn++) {
+        here->acknowledged += turn % 80 == 79;
+        if (acknowledges) {
+            acknowledge(here);
+        }
+        if (turn % 10 == 0) {
+            claim_all(here);
+        }
+        virtual_match_run(here->run, 50 * MS);
+    }
+    return here->run->now_ns - came_ns;
+}
+
+static void check_bytes(const stage *here)
+{
+    uint64_t sent = (uint64_t)here->peer->heard[LS_MESSAGE_BLOB_PART] *
+                    (LS_BLOB_PART_BYTES + LS_PEER_LINK_HEADER_BYTES);
+    uint64_t limit = ls_handover_bytes_max(here->peer->join.blob_bytes);
+    cr_expect(sent > limit / 2 && sent <= limit, "%u of %u", (unsigned)sent, (unsigned)limit);
+    cr_expect_eq(here->peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+}
+
+static void close_stage(const stage *here)
+{
+    ls_match_stop(here->run->match, virtual_match_server_ns(here->run));
+    virtual_match_run_to_end(here->run);
+    close_run(here->run);
+    raw_peer_destroy(here->peer);
+}
+
+Test(state_limits, a_joiner_that_takes_nothing_and_says_that_it_steps_is_let_go)
+{
+    stage here = open_stage();
+    come(&here, false);
+    cr_expect_leq(stay(&here, 30 * SECOND, false), 11 * SECOND);
+    cr_expect_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    close_stage(&here);
+}
+
+Test(state_limits, a_joiner_that_takes_its_state_at_a_trickle_is_sent_so_much_of_it)
+{
+    stage here = open_stage();
+    come(&here, false);
+    cr_expect_lt(stay(&here, 60 * SECOND, true), 60 * SECOND);
+    check_bytes(&here);
+    close_stage(&here);
+}
+
+Test(state_limits, a_spectator_that_takes_its_state_at_a_trickle_is_sent_so_much_of_it)
+{
+    stage here = open_stage();
+    come(&here, true);
+    cr_expect_lt(stay(&here, 60 * SECOND, true), 60 * SECOND);
+    check_bytes(&here);
+    close_stage(&here);
 }
