@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/hex.h"
 #include "lockstep/common/system/private_file.h"
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 #include "lockstep/protocol/sealed/invite.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "lockstep/client/link/client_link.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/lag/wait_notes.h"
+#include "lockstep/common/lag/lag_notes.h"
 
 /* The pointers are borrowed; the rest comes zeroed. */
 typedef struct ls_session_log {
@@ -31,5 +31,9 @@ void ls_session_log_end_waits(ls_session_log *lines, uint64_t now_ns);
 
 /* "2 of 4 players are here; not ready: ann": of a session that waits for its match. */
 void ls_session_log_add_lobby(const ls_session *session, ls_text *line);
+
+/* The command that names the line of code, of the bundle as the server names it where its file
+ * begins with no room's name; empty: the session has no simulation, or it is too long. */
+ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *cause);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "lockstep/client/bots.h"
 #include "lockstep/client/link/client_link.h"
-#include "lockstep/client/link/desync_lines.h"
 #include "lockstep/client/link/seat_file.h"
 #include "lockstep/client/link/session_log.h"
 #include "lockstep/client/program/client_view.h"

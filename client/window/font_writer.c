@@ -1,6 +1,5 @@
 #include "lockstep/client/window/font_writer.h"
 
-#include "lockstep/client/view/letter_pictures.h"
 #include "lockstep/client/view/letters.h"
 #include "lockstep/client/window/font_file.h"
 #include "lockstep/common/base/language.h"

@@ -1,7 +1,9 @@
 #include "lockstep/common/lag/lag_notes.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/limits.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -138,4 +140,87 @@ void ls_lag_notes_acknowledge(ls_lag_notes *notes, ls_tick wanted)
         notes->longest_frame_ns = is_newest ? 0 : notes->longest_frame_ns;
         notes->sent.longest_frame_ms = is_newest ? 0 : notes->sent.longest_frame_ms;
     }
+}
+
+/* ---- wait notes ---- */
+
+static const uint64_t OVER_NS = 10 * LS_NS_PER_SECOND; /* as of lag that all is fine again */
+
+bool ls_wait_notes_add(ls_wait_notes *notes, ls_slot_set slots, ls_tick tick, uint32_t waited_ms,
+                       uint64_t now_ns)
+{
+    bool is_new = !ls_slot_set_is_empty(ls_slot_set_minus(slots, notes->slots));
+    if (notes->waits == 0 || tick != notes->tick) {
+        notes->waited_ms += notes->newest_ms;
+        notes->waits++;
+        notes->tick = tick;
+    }
+    ls_slot_set_add_all(&notes->slots, &slots);
+    notes->newest_ms = waited_ms;
+    notes->newest_ns = now_ns;
+    return is_new;
+}
+
+bool ls_wait_notes_is_over(const ls_wait_notes *notes, uint64_t now_ns)
+{
+    return notes->waits > 0 && now_ns >= notes->newest_ns + OVER_NS;
+}
+
+void ls_wait_notes_text(const ls_wait_notes *notes, ls_text *text)
+{
+    uint32_t ms = (uint32_t)(notes->waited_ms + notes->newest_ms);
+    ls_text_set(text, "%" PRIu32 " wait%s of %.1f s in all", notes->waits,
+                notes->waits == 1 ? "" : "s", ms / 1e3);
+}
+
+/* ---- delay control ---- */
+
+enum {
+    PPM = LS_LAG_ALL_PPM,
+    PATIENCE_MIN = 4,
+    PATIENCE_MAX = 64,
+};
+
+void ls_delay_control_init(ls_delay_control *control, uint32_t ticks)
+{
+    *control = (ls_delay_control){.ticks = ticks, .patience = PATIENCE_MIN};
+}
+
+static bool raise(ls_delay_control *control, uint32_t wanted)
+{
+    control->spare_stretches = 0;
+    if (control->has_taken_off && control->patience < PATIENCE_MAX) {
+        control->patience *= 2;
+    }
+    control->has_taken_off = false;
+    if (control->ticks >= LS_INPUT_DELAY_TICKS_MAX) {
+        return false;
+    }
+    control->ticks = wanted > control->ticks ? wanted : control->ticks + 1;
+    return true;
+}
+
+bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *recent,
+                             const ls_lag *lag)
+{
+    bool is_link =
+        lag->cause == LS_LAG_FINE || lag->cause == LS_LAG_UPLINK || lag->cause == LS_LAG_DOWNLINK;
+    if (!is_link) {
+        control->spare_stretches = 0; /* no delay mends that, and it says nothing about the link */
+        return false;
+    }
+    uint64_t late = (uint64_t)recent->late_way * PPM;
+    if (recent->late_way > 0 && late >= (uint64_t)recent->ticks * LS_LAG_LATE_PPM) {
+        return raise(control, lag->suggested_input_delay_ticks);
+    }
+    bool is_spare =
+        late < (uint64_t)recent->ticks * LS_LAG_MENDED_PPM && ls_lag_spare_ticks(recent) >= 1;
+    control->spare_stretches = is_spare ? control->spare_stretches + 1 : 0;
+    if (control->spare_stretches < control->patience || control->ticks == 0) {
+        return false;
+    }
+    control->spare_stretches = 0;
+    control->ticks--;
+    control->has_taken_off = true;
+    return true;
 }

@@ -4,6 +4,9 @@
 #ifndef LOCKSTEP_COMMON_LAG_LAG_NOTES_H
 #define LOCKSTEP_COMMON_LAG_LAG_NOTES_H
 
+#include "lockstep/common/base/slot_set.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/simulation.h"
 
 #define LS_LAG_REPORT_MAX 0xffffu
@@ -64,5 +67,45 @@ bool ls_lag_notes_take_report(ls_lag_notes *notes, ls_tick next_input, ls_lag_re
 
 /* The server has the inputs before `wanted`. */
 void ls_lag_notes_acknowledge(ls_lag_notes *notes, ls_tick wanted);
+
+/* ---- Wait notes: the players that a match has waited for, how often and for how long. A wait is
+ * said once, again when somebody else is waited for as well, and when it is over. Reads no clock.
+ * Called by the programs of the server and of the client, for their logs. */
+
+/* One of zeros has noted nothing. */
+typedef struct ls_wait_notes {
+    ls_slot_set slots; /* that were waited for, since it was last over */
+    uint32_t waits;
+    uint64_t waited_ms; /* in all, but for the newest wait: */
+    ls_tick tick;
+    uint32_t newest_ms;
+    uint64_t newest_ns; /* when that was last noted */
+} ls_wait_notes;
+
+/* The match waits for these slots with this tick. True when that is to be said. */
+bool ls_wait_notes_add(ls_wait_notes *notes, ls_slot_set slots, ls_tick tick, uint32_t waited_ms,
+                       uint64_t now_ns);
+
+/* Whether nobody has been waited for any more for a while: to be said, and to be forgotten. */
+bool ls_wait_notes_is_over(const ls_wait_notes *notes, uint64_t now_ns);
+
+/* How often, and for how long. */
+void ls_wait_notes_text(const ls_wait_notes *notes, ls_text *text);
+
+/* ---- Delay control: the input delay that a link needs: more as soon as its inputs come late, less
+ * when it has not been needed for a while, and more patiently after each time that was wrong. */
+
+typedef struct ls_delay_control {
+    uint32_t ticks;           /* the delay that is wanted */
+    uint32_t spare_stretches; /* stretches in which a tick less would have done */
+    uint32_t patience;        /* as many take a tick off */
+    bool has_taken_off;       /* since it was last raised */
+} ls_delay_control;
+
+void ls_delay_control_init(ls_delay_control *control, uint32_t ticks);
+
+/* A stretch is over; `recent` is judged as `lag`. True when `ticks` has changed. */
+bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *recent,
+                             const ls_lag *lag);
 
 #endif

@@ -1,5 +1,5 @@
-/* Powers and roots of sums: pow is e^(y ln x) with ln x as a pair. */
-#include "lockstep/common/maths/strict_exp.h"
+/* Exponentials, logarithms, and what is made of them: powers, roots of sums and hyperbolic
+ * functions. pow is e^(y ln x) with ln x as a pair. */
 #include "lockstep/common/maths/strict_parts.h"
 #include "lockstep/common/maths/strict_tables.h"
 
@@ -7,12 +7,125 @@
 
 #include <math.h>
 
-/* ---- Strict logarithm: ln x as a pair, of which about 69 bits are right. Included by the strict
- * functions that need ln x to more bits than a double has ---- */
+/* ---- exponentials: 2^(i/128) from a table, and a polynomial for what is left. e^x is a number
+ * from the table, what it is to be multiplied by, and a power of two ---- */
+
+/* 2^exponent * (high + high * rest); 1 <= high < 2 and |rest| < 0.0028. */
+typedef struct ls_strict_power {
+    double high;
+    double rest;
+    int32_t exponent;
+} ls_strict_power;
+
+/* e^x = 1 + x + this, for |x| <= ln 2 / 256. */
+static double ls_strict_exp_rest(double x)
+{
+    const double *p = ls_strict_exponential_terms;
+    double square = x * x;
+    return square * ((p[0] + x * p[1]) + square * ((p[2] + x * p[3]) + square * p[4]));
+}
+
+/* e^(high + low) for |high| < 800 and |low| < 2^-20. */
+static ls_strict_power ls_strict_exp_parts(double high, double low)
+{
+    double shifted = high * ls_strict_scalars[1] + LS_STRICT_ROUNDER;
+    double steps = shifted - LS_STRICT_ROUNDER;
+    uint32_t count = (uint32_t)ls_strict_bits(shifted) + (1u << 20), i = count % 128;
+    double x = (high - steps * ls_strict_exp_step[0]) - steps * ls_strict_exp_step[1] + low;
+    double rest = x + (ls_strict_exp_table[2 * i + 1] + ls_strict_exp_rest(x));
+    return (ls_strict_power){ls_strict_exp_table[2 * i], rest, (int32_t)(count / 128) - (1 << 13)};
+}
+
+static double ls_strict_power_value(const ls_strict_power *power)
+{
+    double value = power->high + power->high * power->rest;
+    bool is_normal = power->exponent > -1021 && power->exponent < 1023;
+    return is_normal ? value * ls_strict_power_of_two(power->exponent)
+                     : ls_strict_scale(value, power->exponent);
+}
+
+#define SIZE_TO_ROUND_AWAY UINT64_C(0x3c90000000000000) /* 2^-54 */
+
+double ls_strict_exp(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    if (size < SIZE_TO_ROUND_AWAY) {
+        return 1;
+    }
+    if (x > 710) {
+        return ls_strict_infinity();
+    }
+    if (x < -746) {
+        return 0;
+    }
+    ls_strict_power power = ls_strict_exp_parts(x, 0);
+    return ls_strict_power_value(&power);
+}
+
+double ls_strict_exp2(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    if (x >= 1024) {
+        return ls_strict_infinity();
+    }
+    if (x < -1076) {
+        return 0;
+    }
+    const double *p = ls_strict_power_of_two_terms;
+    double shifted = x * 128 + LS_STRICT_ROUNDER;
+    double rest = x - (shifted - LS_STRICT_ROUNDER) * (1.0 / 128), square = rest * rest;
+    uint32_t count = (uint32_t)ls_strict_bits(shifted) + (1u << 20), i = count % 128;
+    double sum = (p[0] + rest * p[1]) + square * ((p[2] + rest * p[3]) + square * p[4]);
+    ls_strict_power power = {ls_strict_exp_table[2 * i],
+                             ls_strict_exp_table[2 * i + 1] + rest * sum,
+                             (int32_t)(count / 128) - (1 << 13)};
+    return ls_strict_power_value(&power);
+}
+
+/* From 2^-54 to 40 in size: e^x = s + s r + s q with s of the table and r small, and s r is r and
+ * (s - 1) r, so that all that is rounded is small beside the result. */
+static double exp_minus_one(double x)
+{
+    double shifted = x * ls_strict_scalars[1] + LS_STRICT_ROUNDER;
+    double steps = shifted - LS_STRICT_ROUNDER;
+    uint32_t count = (uint32_t)ls_strict_bits(shifted) + (1u << 20), i = count % 128;
+    double first = x - steps * ls_strict_exp_step[0], second = steps * ls_strict_exp_step[1];
+    double r = first - second, r_low = (first - r) - second;
+    double scale = ls_strict_power_of_two((int32_t)(count / 128) - (1 << 13));
+    double s = ls_strict_exp_table[2 * i] * scale;
+    double factor = ls_strict_exp_table[2 * i + 1];
+    double q = ls_strict_exp_rest(r) + (r_low + (factor + factor * r));
+    ls_strict_pair less = ls_strict_sum(s, -1);
+    ls_strict_pair sum = ls_strict_sum(less.high, r);
+    return sum.high + (sum.low + (less.low + (less.high * r + s * q)));
+}
+
+double ls_strict_expm1(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    if (size < SIZE_TO_ROUND_AWAY) {
+        return x;
+    }
+    if (x > 40) {
+        return ls_strict_exp(x);
+    }
+    return x < -40 ? -1 : exp_minus_one(x);
+}
+
+/* ---- logarithms: ln x as a pair, of which about 69 bits are right ---- */
 
 /* Of a positive, finite x. It is 2^n * z; z times 1/c from the table is exactly 1 + r with r as a
  * pair, since 1/c and the upper half of z have few bits. */
-static inline ls_strict_pair ls_strict_log_parts(double x)
+static ls_strict_pair ls_strict_log_parts(double x)
 {
     const double *p = ls_strict_logarithm_terms;
     bool is_subnormal = ls_strict_bits(x) <= LS_STRICT_FRACTION;
@@ -257,4 +370,107 @@ double ls_strict_hypot(double x, double y)
         return length_of(a * 0x1p-600, b * 0x1p-600) * 0x1p600;
     }
     return b < 0x1p-450 ? length_of(a * 0x1p600, b * 0x1p600) * 0x1p-600 : length_of(a, b);
+}
+
+/* ---- hyperbolic functions: of small numbers by polynomials, of others by e^x as pairs ---- */
+
+#define SIZE_HALF UINT64_C(0x3fe0000000000000)
+#define SIZE_ALMOST_ZERO UINT64_C(0x3e40000000000000) /* 2^-27 */
+#define SIZE_QUARTER UINT64_C(0x3fd0000000000000)     /* 1/4 */
+
+#define ALONE_FROM 22.0 /* e^-x is nothing beside e^x */
+
+/* P(square) of eight terms. */
+static double eight_terms(const double *p, double square)
+{
+    double fourth = square * square;
+    double first = (p[0] + square * p[1]) + fourth * (p[2] + square * p[3]);
+    double second = (p[4] + square * p[5]) + fourth * (p[6] + square * p[7]);
+    return first + fourth * fourth * second;
+}
+
+/* e^x / 2, |x| <= ALONE_FROM. */
+static ls_strict_pair half_exp(double x)
+{
+    ls_strict_power power = ls_strict_exp_parts(x, 0);
+    double scale = ls_strict_power_of_two(power.exponent - 1);
+    ls_strict_pair sum = ls_strict_quick_sum(power.high, power.high * power.rest);
+    return (ls_strict_pair){sum.high * scale, sum.low * scale};
+}
+
+/* x > ALONE_FROM. */
+static double large_half_exp(double x)
+{
+    if (x > 711) {
+        return ls_strict_infinity();
+    }
+    ls_strict_power power = ls_strict_exp_parts(x, 0);
+    power.exponent--;
+    return ls_strict_power_value(&power);
+}
+
+double ls_strict_sinh(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    if (size < SIZE_ALMOST_ZERO) {
+        return x;
+    }
+    if (size <= SIZE_HALF) {
+        return x + x * (x * x) * eight_terms(ls_strict_sinh_terms, x * x);
+    }
+    double up = ls_strict_of_bits(size), value = 0;
+    if (up > ALONE_FROM) {
+        value = large_half_exp(up);
+    } else {
+        ls_strict_pair rising = half_exp(up), falling = half_exp(-up);
+        ls_strict_pair sum = ls_strict_quick_sum(rising.high, -falling.high);
+        value = sum.high + (sum.low + (rising.low - falling.low));
+    }
+    return ls_strict_with_sign(value, ls_strict_sign(x));
+}
+
+double ls_strict_cosh(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    double up = ls_strict_of_bits(size);
+    if (up > ALONE_FROM) {
+        return large_half_exp(up);
+    }
+    ls_strict_pair rising = half_exp(up), falling = half_exp(-up);
+    ls_strict_pair sum = ls_strict_quick_sum(rising.high, falling.high);
+    return sum.high + (sum.low + (rising.low + falling.low));
+}
+
+double ls_strict_tanh(double x)
+{
+    uint64_t size = ls_strict_size(x);
+    if (size > LS_STRICT_INFINITE) {
+        return ls_strict_not_a_number();
+    }
+    if (size < SIZE_ALMOST_ZERO) {
+        return x;
+    }
+    if (size <= SIZE_QUARTER) {
+        return x + x * (x * x) * eight_terms(ls_strict_tanh_terms, x * x);
+    }
+    double up = ls_strict_of_bits(size);
+    if (up > ALONE_FROM) {
+        return ls_strict_with_sign(1, ls_strict_sign(x));
+    }
+    /* 1 - 2 / (e^2x + 1) */
+    ls_strict_power power = ls_strict_exp_parts(2 * up, 0);
+    double scale = ls_strict_power_of_two(power.exponent);
+    ls_strict_pair bottom =
+        ls_strict_quick_sum(power.high * scale, power.high * power.rest * scale);
+    ls_strict_pair sum = ls_strict_quick_sum(bottom.high, 1);
+    sum.low += bottom.low;
+    ls_strict_pair less = ls_strict_quotient((ls_strict_pair){2, 0}, sum);
+    ls_strict_pair rest = ls_strict_quick_sum(1, -less.high);
+    return ls_strict_with_sign(rest.high + (rest.low - less.low), ls_strict_sign(x));
 }

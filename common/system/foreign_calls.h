@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_COMMON_SYSTEM_FOREIGN_CALLS_H
 #define LOCKSTEP_COMMON_SYSTEM_FOREIGN_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,16 @@ void ls_foreign_calls_delay_threads(void);
 /* Every clock is up to three years on, by chance: but of code beside this one, such as a game that
  * is linked into its program. */
 void ls_foreign_calls_shift_clock(void);
+
+/* ---- writes to files. For a copy of a process that runs foreign code once more, and whose files
+ * nobody wants. On Linux, and of x86-64 alone it is told which; elsewhere files are written. ----
+ */
+
+/* From now on and until the process ends. Streams of the C library write before what they hold. */
+void ls_file_writes_refuse(void);
+
+/* The name, without folders, of the first file that was written to since the last call, by the
+ * system's calls or streams of the C library; false: none was. */
+bool ls_file_writes_next(char *name, size_t capacity);
 
 #endif

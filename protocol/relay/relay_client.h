@@ -10,7 +10,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/system/datagram_socket.h"
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 
 typedef struct ls_relay_client_config {
     ls_endpoint relay;

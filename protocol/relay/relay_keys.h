@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_PROTOCOL_RELAY_RELAY_KEYS_H
 #define LOCKSTEP_PROTOCOL_RELAY_RELAY_KEYS_H
 
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 
 /* Of one registration. */
 typedef struct ls_relay_keys {

@@ -5,7 +5,7 @@
 #define LOCKSTEP_PROTOCOL_RELAY_RELAY_LISTING_H
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 
 #define LS_RELAY_WORD_BYTES_MAX 16u  /* with its final NUL: a region, a program's version */
 #define LS_RELAY_PAGE_BYTES_MAX 256u /* with its final NUL */

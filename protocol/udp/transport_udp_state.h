@@ -1,6 +1,6 @@
 /* Transport state: the inside of transport_udp. Above it, each calling only those before it:
- * transport_udp_out.c (what leaves), transport_udp_connection.c (a connection's channel),
- * transport_udp_in.c (what comes), transport_udp.c (the rest). No other file includes it. */
+ * transport_udp_out.c (what leaves, and a connection's channel), transport_udp_in.c (what comes),
+ * transport_udp.c (the rest). No other file includes it. */
 #ifndef LOCKSTEP_PROTOCOL_UDP_TRANSPORT_UDP_STATE_H
 #define LOCKSTEP_PROTOCOL_UDP_TRANSPORT_UDP_STATE_H
 
@@ -115,7 +115,7 @@ void ls_udp_out_flush(transport_udp *transport);
 /* After sending or receiving has failed. An error of ours or of one peer must not stop others. */
 void ls_udp_note_failure(transport_udp *transport, int error);
 
-/* ---- transport_udp_connection.c ---- */
+/* ---- a connection's channel ---- */
 
 /* Makes the channel of a connection whose keys are there. NO_MEMORY. */
 ls_status ls_udp_connection_open(udp_connection *connection, uint64_t rtt_ns, uint64_t now_ns);

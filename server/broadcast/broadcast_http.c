@@ -3,7 +3,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/server/broadcast/broadcast_path.h"
 #include "lockstep/server/broadcast/broadcasts.h"
 
 #include <string.h>

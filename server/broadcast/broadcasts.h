@@ -43,4 +43,25 @@ char *ls_broadcast_index(const ls_broadcasts *broadcasts, const ls_broadcast *br
 ls_status ls_broadcast_segment(const ls_broadcasts *broadcasts, ls_broadcast *broadcast,
                                uint32_t number, uint64_t now_ns, uint8_t **out, size_t *size);
 
+/* ---- Broadcast path: what a path of a broadcast names: the list of all, the index of a match, or
+ * one of its segments. Reads any text, and knows neither HTTP nor which of them are there. Pure.
+ * Called by broadcast_http. */
+
+#define LS_BROADCAST_ROOT "/broadcast"
+
+typedef enum ls_broadcast_path_kind {
+    LS_BROADCAST_PATH_LIST,
+    LS_BROADCAST_PATH_INDEX,
+    LS_BROADCAST_PATH_SEGMENT,
+} ls_broadcast_path_kind;
+
+typedef struct ls_broadcast_path {
+    ls_broadcast_path_kind kind;
+    uint64_t match_id;
+    uint32_t segment;
+} ls_broadcast_path;
+
+/* Each has one spelling, so that a cache keeps it once. False: nothing is there. */
+bool ls_broadcast_path_read(const char *path, ls_broadcast_path *out);
+
 #endif

@@ -9,7 +9,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/server/control/audit_log.h"
+#include "lockstep/server/control/operators.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_listener ls_http_listener;

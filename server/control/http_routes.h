@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
 #define LOCKSTEP_SERVER_CONTROL_HTTP_ROUTES_H
 
-#include "lockstep/server/control/audit_log.h"
 #include "lockstep/server/control/http_exchange.h"
+#include "lockstep/server/control/operators.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_http_api {

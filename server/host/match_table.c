@@ -65,7 +65,8 @@ static uint32_t matches_max_of(const ls_match_table_config *config)
     return config->matches_max > 0 ? config->matches_max : config->matches;
 }
 
-ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why)
+/* BAD_ARGUMENT, or what the match's own check says; `why` names the field and its range. */
+static ls_status check_config(const ls_match_table_config *config, ls_text *why)
 {
     uint32_t matches_max = matches_max_of(config);
     if (matches_max == 0 || matches_max > LS_MATCHES_MAX || config->matches > matches_max) {
@@ -287,7 +288,7 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
 ls_status ls_match_table_create(const ls_match_table_config *config, const ls_packet_sink *sink,
                                 const ls_allocator *allocator, ls_match_table **out, ls_text *why)
 {
-    ls_status status = ls_match_table_config_check(config, why);
+    ls_status status = check_config(config, why);
     if (status != LS_OK) {
         return status;
     }

@@ -74,9 +74,6 @@ typedef struct ls_match_table ls_match_table;
 /* One match and as many peers as its players and 64 more. */
 ls_match_table_config ls_match_table_config_default(const ls_simulation *simulation);
 
-/* BAD_ARGUMENT, or what the match's own check says; `why` names the field and its range. */
-ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why);
-
 /* The config and the sink are copied; the sink's user and the allocator must outlive the table. */
 ls_status ls_match_table_create(const ls_match_table_config *config, const ls_packet_sink *sink,
                                 const ls_allocator *allocator, ls_match_table **out, ls_text *why);

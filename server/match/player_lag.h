@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 #define LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
 
-#include "lockstep/common/lag/delay_control.h"
 #include "lockstep/common/lag/lag_meter.h"
+#include "lockstep/common/lag/lag_notes.h"
 #include "lockstep/server/match/match_context.h"
 #include "lockstep/server/match/outbox.h"
 

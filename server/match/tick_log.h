@@ -8,7 +8,7 @@
 
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/protocol/wire/coded_tick.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/server/match/aged_state.h"
 #include "lockstep/server/match/hash_record.h"
 #include "lockstep/server/match/match_context.h"

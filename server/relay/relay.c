@@ -5,7 +5,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/system/endpoint_text.h"
-#include "lockstep/protocol/relay/relay_code.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/sealed/address_limits.h"
 

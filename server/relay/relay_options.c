@@ -1,6 +1,6 @@
 #include "lockstep/server/relay/relay_options.h"
 
-#include "lockstep/protocol/relay/relay_code.h"
+#include "lockstep/protocol/relay/relay_packet.h"
 
 #include <stddef.h>
 

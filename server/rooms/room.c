@@ -1,6 +1,6 @@
 #include "lockstep/server/rooms/room.h"
 
-#include "lockstep/common/lag/wait_notes.h"
+#include "lockstep/common/lag/lag_notes.h"
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/match_summary.h"
@@ -208,7 +208,8 @@ static void log_event(const room_lines *room, const ls_match_event *event)
 
 /* ---- the subject of lines ---- */
 
-void ls_room_begin_lines(ls_room *room)
+/* Lines of the console are about this room from here to the end. */
+static void begin_lines(ls_room *room)
 {
     ls_console *console = room->ground->console;
     memcpy(room->before, console->subject, sizeof room->before);
@@ -218,7 +219,7 @@ void ls_room_begin_lines(ls_room *room)
     }
 }
 
-void ls_room_end_lines(ls_room *room)
+static void end_lines(ls_room *room)
 {
     memcpy(room->ground->console->subject, room->before, sizeof room->before);
 }
@@ -332,7 +333,7 @@ void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
         replace_path(room->desyncs[file->slot].bundle, file);
         replace_path(room->desyncs[file->slot].first_bundle, file);
     }
-    ls_room_begin_lines(room);
+    begin_lines(room);
     if (file->status != LS_OK && file->status != LS_NOT_FOUND) {
         ls_log_line(log, LS_LOG_WARNING, "%s%s",
                     file->why[0] ? "" : "cannot write the bundle of the desync: ",
@@ -340,7 +341,7 @@ void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file)
     } else if (file->status == LS_OK && strcmp(file->path, file->planned) != 0) {
         ls_log_line(log, LS_LOG_INFO, "the bundle is %s", file->path);
     }
-    ls_room_end_lines(room);
+    end_lines(room);
 }
 
 static void write_bundle(const ls_room *room, uint32_t slot, slot_desyncs *desyncs)
@@ -443,11 +444,11 @@ void ls_room_receive_event(ls_room *room, const ls_match_event *event)
 {
     note_seated(room, event);
     if (!event->is_for_another) {
-        ls_room_begin_lines(room);
+        begin_lines(room);
     }
     log_bounded(room, event);
     if (!event->is_for_another) {
-        ls_room_end_lines(room);
+        end_lines(room);
     }
     if (room->journal) {
         ls_room_journal_receive_event(room->journal, event);
@@ -459,10 +460,10 @@ static void log_waits_over(ls_room *room)
     const room_lines about = {.match = room->match, .log = &room->ground->console->log};
     ls_text words = {{0}};
     ls_wait_notes_text(&room->waits, &words);
-    ls_room_begin_lines(room);
+    begin_lines(room);
     ls_log_line(about.log, LS_LOG_INFO, "the match does not wait any more for %s: %s",
                 players_of(&about, room->waits.slots).bytes, words.bytes);
-    ls_room_end_lines(room);
+    end_lines(room);
     room->waits = (ls_wait_notes){0};
 }
 
@@ -537,9 +538,9 @@ void ls_room_summarize(ls_room *room, ls_summary *summary)
                           ls_match_config_of(room->match)->simulation, &summary->desyncs[i],
                           &summary->firsts[i]);
     }
-    ls_room_begin_lines(room);
+    begin_lines(room);
     ls_match_summary_log(summary, &room->ground->console->log);
-    ls_room_end_lines(room);
+    end_lines(room);
 }
 
 /* ---- life ---- */
@@ -599,10 +600,10 @@ ls_status ls_room_create(const ls_room_opening *opening, uint32_t number, ls_mat
         return status;
     }
     if (opening->match.draws_seed) {
-        ls_room_begin_lines(room);
+        begin_lines(room);
         ls_log_line(&ground->console->log, LS_LOG_INFO, "the seed is %" PRIu64,
                     opening->match.sim.seed);
-        ls_room_end_lines(room);
+        end_lines(room);
     }
     *out = room;
     return LS_OK;

@@ -60,10 +60,6 @@ void ls_room_on_disconnect(ls_room *room, ls_peer_id peer);
 /* A bundle was written, or not, of this room or another. */
 void ls_room_receive_bundle(ls_room *room, const ls_desync_file *file);
 
-/* Lines of the console are about this room from here to the end. */
-void ls_room_begin_lines(ls_room *room);
-void ls_room_end_lines(ls_room *room);
-
 ls_match *ls_room_match(const ls_room *room);
 uint32_t ls_room_number(const ls_room *room); /* of its match */
 void *ls_room_owner(const ls_room *room);     /* as it was given; NULL: none */

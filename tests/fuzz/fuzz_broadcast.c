@@ -5,7 +5,7 @@
  *   16 bytes; then its bytes
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/broadcast/broadcast_path.h"
+#include "lockstep/server/broadcast/broadcasts.h"
 #include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tools/replay/broadcast_index.h"

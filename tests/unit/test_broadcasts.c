@@ -2,7 +2,6 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/server/broadcast/broadcast_path.h"
 #include "lockstep/server/broadcast/broadcasts.h"
 #include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/support/journal_sample.h"

@@ -1,6 +1,5 @@
 /* Administration over HTTP: its guard, its metrics and its operators. */
 #define _XOPEN_SOURCE 700
-#include "lockstep/server/control/audit_log.h"
 #include "lockstep/server/control/http_guard.h"
 #include "lockstep/server/control/http_metrics.h"
 #include "lockstep/server/control/operators.h"

@@ -4,9 +4,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/rate.h"
-#include "lockstep/common/lag/delay_control.h"
 #include "lockstep/common/lag/lag_notes.h"
-#include "lockstep/common/lag/wait_notes.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/time/time_queue.h"
 

@@ -1,4 +1,3 @@
-#include "lockstep/protocol/relay/relay_code.h"
 #include "lockstep/protocol/relay/relay_keys.h"
 #include "lockstep/protocol/relay/relay_packet.h"
 

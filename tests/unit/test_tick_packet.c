@@ -1,5 +1,4 @@
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/protocol/wire/coded_tick.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/unit/wire_bits.h"

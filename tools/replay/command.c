@@ -23,8 +23,9 @@ void replay_say(const replay_run *run, const char *format, ...)
     putchar('\n');
 }
 
-ls_status replay_open(const replay_run *run, uint32_t index, ls_journal_trust trust,
-                      replay_playback *out, ls_text *why)
+/* Opens the journal that is the config's path `index`, and warns of what is lost. */
+static ls_status open_path(const replay_run *run, uint32_t index, ls_journal_trust trust,
+                           replay_playback *out, ls_text *why)
 {
     const char *path = run->config->paths[index];
     ls_status status = replay_playback_open(path, trust, out, why);
@@ -79,7 +80,7 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
     status = replay_broadcast_is(config->paths[0])
                  ? replay_broadcast_open(config->paths[0], config->command->work == replay_verify,
                                          &playback, &run.broadcast, &why)
-                 : replay_open(&run, 0, config->command->trust, &playback, &why);
+                 : open_path(&run, 0, config->command->trust, &playback, &why);
     LS_THEN(status, config->command->work(&run, &why));
     ls_console_clear(console);
     if (status != LS_OK && status != LS_DESYNCED) {
@@ -545,7 +546,7 @@ ls_status replay_diff(replay_run *run, ls_text *why)
 {
     replay_playback other;
     pair both = {.run = run, .sides = {run->playback, &other}};
-    ls_status status = replay_open(run, 1, LS_JOURNAL_CHECK_ALL, &other, why);
+    ls_status status = open_path(run, 1, LS_JOURNAL_CHECK_ALL, &other, why);
     if (status == LS_OK) {
         both.journals[0] = both.sides[0]->journal;
         both.journals[1] = both.sides[1]->journal;

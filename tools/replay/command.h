@@ -56,10 +56,6 @@ ls_status replay_cut(replay_run *run, ls_text *why);
 /* A line of the answer, on standard output. */
 void replay_say(const replay_run *run, const char *format, ...) LS_PRINTF(2, 3);
 
-/* Opens the journal that is the config's path `index`, and warns of what is lost. */
-ls_status replay_open(const replay_run *run, uint32_t index, ls_journal_trust trust,
-                      replay_playback *out, ls_text *why);
-
 /* Runs the command that the config names. */
 ls_exit_code replay_run_command(const replay_config *config, ls_console *console);
 

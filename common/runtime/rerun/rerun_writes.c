@@ -1,7 +1,7 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 
-#include "lockstep/common/system/file_writes.h"
 #include "lockstep/common/system/float_mode.h"
+#include "lockstep/common/system/foreign_calls.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 

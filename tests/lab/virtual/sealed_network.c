@@ -95,7 +95,6 @@ struct sealed_network {
     ls_memory_counts counts;
     address_accounts accounts;
     sealed_network_reflection reflection;
-    uint64_t rejections[LS_SEALED_REJECTION_COUNT]; /* of servers that have died */
     uint32_t overheard_count;
     sealed_network_datagram overheard[SEALED_NETWORK_OVERHEARD];
     bool is_overheard_answer[SEALED_NETWORK_OVERHEARD];
@@ -599,10 +598,6 @@ static void forget_server(virtual_network *base)
 {
     sealed_network *network = from_base(base);
     virtual_socket *socket = network->sockets[0];
-    for (int i = 0; i < LS_SEALED_REJECTION_COUNT; i++) {
-        network->rejections[i] +=
-            ls_transport_udp_rejections(socket->transport, (ls_sealed_rejection)i);
-    }
     for (uint32_t i = 1; i < network->socket_count; i++) {
         network->sockets[i]->peer = 0;
     }
@@ -903,11 +898,4 @@ void sealed_network_inject(virtual_network *base, const ls_endpoint *from, const
 sealed_network_reflection sealed_network_reflected(const virtual_network *base)
 {
     return from_const_base(base)->reflection;
-}
-
-uint64_t sealed_network_rejections(const virtual_network *base, ls_sealed_rejection rejection)
-{
-    const sealed_network *network = from_const_base(base);
-    return network->rejections[rejection] +
-           ls_transport_udp_rejections(network->base.server, rejection);
 }

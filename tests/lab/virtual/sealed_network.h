@@ -67,7 +67,4 @@ typedef struct sealed_network_reflection {
 
 sealed_network_reflection sealed_network_reflected(const virtual_network *network);
 
-/* Datagrams that the server has dropped for this reason, in all its lives. */
-uint64_t sealed_network_rejections(const virtual_network *network, ls_sealed_rejection rejection);
-
 #endif

@@ -13,7 +13,8 @@
 
 /* ---- picture ---- */
 
-ls_status libretro_picture_resize(libretro_picture *picture, const libretro_geometry *geometry)
+/* Makes room for the largest frame that the core will show. */
+static ls_status picture_resize(libretro_picture *picture, const libretro_geometry *geometry)
 {
     bool is_sane = geometry->aspect > 0.1f && geometry->aspect < 10.0f;
     picture->aspect = is_sane ? (double)geometry->aspect : 0;
@@ -36,7 +37,7 @@ ls_status libretro_picture_resize(libretro_picture *picture, const libretro_geom
     return LS_OK;
 }
 
-void libretro_picture_deinit(libretro_picture *picture)
+static void picture_deinit(libretro_picture *picture)
 {
     ls_release(ls_allocator_heap(), picture->pixels);
     *picture = (libretro_picture){.pixels = NULL};
@@ -75,8 +76,9 @@ static uint32_t read_colour(libretro_pixel_format format, const uint8_t *row, un
                : colour_of(from_5_bits(narrow >> 10u), from_5_bits(narrow >> 5u), blue);
 }
 
-void libretro_picture_show(libretro_picture *picture, const void *frame, unsigned columns,
-                           unsigned rows, size_t pitch)
+/* A frame that there is no room for is left out. */
+static void picture_show(libretro_picture *picture, const void *frame, unsigned columns,
+                         unsigned rows, size_t pitch)
 {
     if (columns < 1 || columns > LS_DRAW_SIDE_MAX || rows < 1 || rows > LS_DRAW_SIDE_MAX ||
         (size_t)columns * rows > picture->capacity) {
@@ -122,7 +124,9 @@ enum {
     TICKS_PER_S_MIN = 5,
 };
 
-ls_status libretro_speaker_init(libretro_speaker *speaker, double rate_hz)
+/* The rate of a core, with room for as many ticks as there are in a fifth of a second. Silent for a
+ * rate that cannot be played. */
+static ls_status speaker_init(libretro_speaker *speaker, double rate_hz)
 {
     *speaker = (libretro_speaker){.rate_hz = 0};
     if (!(rate_hz >= LS_SOUND_RATE_MIN_HZ && rate_hz <= LS_SOUND_RATE_MAX_HZ)) {
@@ -135,18 +139,19 @@ ls_status libretro_speaker_init(libretro_speaker *speaker, double rate_hz)
     return speaker->samples ? LS_OK : LS_NO_MEMORY;
 }
 
-void libretro_speaker_deinit(libretro_speaker *speaker)
+static void speaker_deinit(libretro_speaker *speaker)
 {
     ls_release(ls_allocator_heap(), speaker->samples);
     *speaker = (libretro_speaker){.rate_hz = 0};
 }
 
-void libretro_speaker_begin_tick(libretro_speaker *speaker)
+static void speaker_begin_tick(libretro_speaker *speaker)
 {
     speaker->frames = 0;
 }
 
-void libretro_speaker_play(libretro_speaker *speaker, const int16_t *samples, size_t frames)
+/* Samples that there is no room for are left out. */
+static void speaker_play(libretro_speaker *speaker, const int16_t *samples, size_t frames)
 {
     size_t room = speaker->capacity - speaker->frames;
     size_t taken = frames < room ? frames : room;
@@ -414,7 +419,7 @@ static bool set_geometry(const libretro_geometry *geometry, bool has_limits)
         made.columns_max = made.columns;
         made.rows_max = made.rows;
     }
-    active->picture_status = libretro_picture_resize(&active->picture, &made);
+    active->picture_status = picture_resize(&active->picture, &made);
     return active->picture_status == LS_OK;
 }
 
@@ -484,7 +489,7 @@ static void show_frame(const void *pixels, unsigned columns, unsigned rows, size
 {
     if (active && pixels && pixels != LIBRETRO_FRAME_OF_CARD) {
         active->is_empty = false;
-        libretro_picture_show(&active->picture, pixels, columns, rows, pitch);
+        picture_show(&active->picture, pixels, columns, rows, pitch);
     }
 }
 
@@ -492,7 +497,7 @@ static size_t play_samples(const int16_t *samples, size_t pairs)
 {
     if (active && samples && pairs > 0) {
         active->is_empty = false;
-        libretro_speaker_play(&active->speaker, samples, pairs);
+        speaker_play(&active->speaker, samples, pairs);
     }
     return pairs;
 }
@@ -652,7 +657,7 @@ static ls_status set_up_ports(libretro_console *console, ls_text *why)
     libretro_av_info info = {.frames_per_second = 0};
     console->core.call.get_system_av_info(&info);
     set_geometry(&info.geometry, true);
-    if (libretro_speaker_init(&console->speaker, info.samples_per_second) != LS_OK) {
+    if (speaker_init(&console->speaker, info.samples_per_second) != LS_OK) {
         return ls_fail(LS_NO_MEMORY, why, "core: there is no room for its sound");
     }
     if (console->picture_status != LS_OK) {
@@ -776,8 +781,8 @@ void libretro_console_destroy(libretro_console *console)
     }
     libretro_core_close(&console->core);
     leave();
-    libretro_picture_deinit(&console->picture);
-    libretro_speaker_deinit(&console->speaker);
+    picture_deinit(&console->picture);
+    speaker_deinit(&console->speaker);
     ls_release(ls_allocator_heap(), console->save);
     ls_release(ls_allocator_heap(), console);
 }
@@ -790,7 +795,7 @@ void libretro_console_run(libretro_console *console, const libretro_pad *pads, u
     }
     console->is_saved = false;
     console->is_empty = true;
-    libretro_speaker_begin_tick(&console->speaker);
+    speaker_begin_tick(&console->speaker);
     enter(console);
     console->core.call.run();
     if (console->is_empty && console->quirks.may_pass_over_frames) {
