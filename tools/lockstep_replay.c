@@ -5,6 +5,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/game/param_files.h"
+#include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
@@ -97,13 +98,6 @@ static ls_status add(replay_journal_list *list, const char *path)
     return LS_OK;
 }
 
-static bool is_journal(const char *name)
-{
-    static const char ending[] = ".journal";
-    size_t size = strlen(name);
-    return size >= sizeof ending && strcmp(name + size - sizeof ending + 1, ending) == 0;
-}
-
 static ls_status fill(replay_journal_list *list, const char *folder, uint32_t depth, ls_text *why);
 
 static ls_status look_at(replay_journal_list *list, const char *folder, const char *name,
@@ -119,7 +113,7 @@ static ls_status look_at(replay_journal_list *list, const char *folder, const ch
     if (is_folder && !found.is_link && depth < DEPTH_MAX) {
         return fill(list, path, depth + 1, why);
     }
-    return is_journal(name) && !is_folder ? add(list, path) : LS_OK;
+    return ls_journal_is_named(name) && !is_folder ? add(list, path) : LS_OK;
 }
 
 static ls_status fill(replay_journal_list *list, const char *folder, uint32_t depth, ls_text *why)

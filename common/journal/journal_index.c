@@ -2,6 +2,8 @@
 
 #include "lockstep/common/base/byte_io.h"
 
+#include <string.h>
+
 static void leave_out_every_second(ls_journal_index_list *list)
 {
     for (uint32_t i = 0; i < list->count / 2; i++) {
@@ -66,4 +68,11 @@ ls_journal_index_entry ls_journal_index_read(const uint8_t *bytes, uint32_t numb
     const uint8_t *at = bytes + 4 + (size_t)number * LS_JOURNAL_INDEX_ENTRY_BYTES;
     return (ls_journal_index_entry){
         .kind = ls_load_u32(at), .tick = ls_load_u32(at + 4), .offset = ls_load_u64(at + 8)};
+}
+
+bool ls_journal_is_named(const char *name)
+{
+    static const char ending[] = ".journal";
+    size_t size = strlen(name);
+    return size >= sizeof ending && strcmp(name + size - (sizeof ending - 1), ending) == 0;
 }

@@ -40,6 +40,9 @@ size_t ls_journal_index_write(const ls_journal_index *index,
 uint32_t ls_journal_index_count(const uint8_t *bytes, size_t size);
 ls_journal_index_entry ls_journal_index_read(const uint8_t *bytes, uint32_t number);
 
+/* Whether a file is called as journals are: something.journal. */
+bool ls_journal_is_named(const char *name);
+
 /* ---- journal_read.c ---- */
 
 extern const ls_record_format ls_journal_format;

@@ -3,9 +3,9 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/hex.h"
 #include "lockstep/common/base/text.h"
+#include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/server/broadcast/segments.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -85,14 +85,6 @@ void ls_broadcasts_destroy(ls_broadcasts *broadcasts)
 
 /* ---- the folder ---- */
 
-static bool is_journal(const char *name)
-{
-    static const char ending[] = ".journal";
-    size_t size = strlen(name);
-    return size > sizeof ending && size < NAME_BYTES_MAX &&
-           strcmp(name + size - (sizeof ending - 1), ending) == 0;
-}
-
 static bool is_followed(const ls_broadcasts *broadcasts, const char *name)
 {
     const ls_broadcast *at = broadcasts->first;
@@ -137,9 +129,9 @@ static void look(ls_broadcasts *broadcasts, uint64_t now_ns, int64_t wall_ns)
     ls_file_facts facts;
     while (folder && broadcasts->count < LS_BROADCASTS_MAX &&
            (name = ls_folder_next(folder)) != NULL) {
-        if (is_journal(name) && !is_followed(broadcasts, name) &&
-            look_at(broadcasts, name, &facts) && facts.kind == LS_FILE_PLAIN &&
-            wall_ns - facts.changed_ns < (int64_t)FRESH_NS) {
+        if (ls_journal_is_named(name) && strlen(name) < NAME_BYTES_MAX &&
+            !is_followed(broadcasts, name) && look_at(broadcasts, name, &facts) &&
+            facts.kind == LS_FILE_PLAIN && wall_ns - facts.changed_ns < (int64_t)FRESH_NS) {
             follow(broadcasts, name, now_ns);
         }
     }

@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/server/broadcast/segments.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,9 @@
 /* Matches at a time; of others the newest wait until one has gone. */
 #define LS_BROADCASTS_MAX 256u
 
-/* Of one segment; a larger one is not given out. */
-#define LS_BROADCAST_SEGMENT_BYTES_MAX ((size_t)128 << 20)
+/* Of one segment; a larger one is not given out. With its head it is what a reader takes as a reply
+ * (LS_HTTP_REPLY_BYTES_MAX, and broadcast.js). */
+#define LS_BROADCAST_SEGMENT_BYTES_MAX (((size_t)64 << 20) - LS_SEGMENT_HEAD_BYTES_MAX)
 
 typedef struct ls_broadcasts ls_broadcasts;
 typedef struct ls_broadcast ls_broadcast; /* until the next ls_broadcasts_keep_up */

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/server/service/journal_header.h"
@@ -65,13 +66,6 @@ struct ls_journal_upload {
 static uint64_t now_of(const ls_journal_upload *upload)
 {
     return ls_event_loop_now_ns(upload->config.loop);
-}
-
-static bool is_journal(const char *name)
-{
-    static const char ending[] = ".journal";
-    size_t length = strlen(name);
-    return length > sizeof ending - 1 && strcmp(name + length - (sizeof ending - 1), ending) == 0;
 }
 
 /* False: it is too long. */
@@ -163,7 +157,7 @@ static void read_folder(const char *directory, upload_jobs *jobs)
     while (folder && (name = ls_folder_next(folder)) != NULL) {
         char path[PATH_BYTES_MAX];
         ls_file_facts facts;
-        bool is_file = is_journal(name) && strlen(name) < NAME_BYTES_MAX &&
+        bool is_file = ls_journal_is_named(name) && strlen(name) < NAME_BYTES_MAX &&
                        write_path(directory, name, path) && ls_file_look(path, &facts) &&
                        facts.kind == LS_FILE_PLAIN && !facts.is_link;
         upload_job *job = is_file ? job_of(jobs, name) : NULL;
