@@ -12,6 +12,12 @@
 /* Runs the target once. Stops the program when an invariant is broken; returns 0 always. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* Its head, in a file of several targets: each program is built with the name of its own for that.
+ */
+#define FUZZ_TARGET(name)                                                                          \
+    int fuzz_##name(const uint8_t *bytes, size_t size);                                            \
+    int fuzz_##name(const uint8_t *bytes, size_t size)
+
 typedef struct fuzz_input {
     const uint8_t *bytes;
     size_t size; /* left */

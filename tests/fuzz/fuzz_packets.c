@@ -1,13 +1,65 @@
-/* Fuzzes what comes to the ports of discovery. The search has sent the queries 1 to 4.
- *
- *   any number of: u8 address, u8 size, datagram
+/* Fuzzes small packets: those of ENet, of a router that leads ports, and of the search for servers.
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/discovery/discovery.h"
+#include "lockstep/protocol/enet/enet_datagram.h"
+#include "lockstep/protocol/portmap/pcp_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+
+/* ==== datagram ==== */
+
+/* Fuzzes the check of datagrams before ENet sees them.
+ *
+ *   u16 received  the newest reliable packet taken in order
+ *   datagram      everything that is left
+ */
+
+FUZZ_TARGET(datagram)
+{
+    fuzz_input input = {bytes, size};
+    uint16_t received = fuzz_take_u16(&input);
+    ls_datagram_rejection rejection = ls_enet_datagram_check(input.bytes, input.size, received);
+    LS_ASSERT(rejection >= LS_DATAGRAM_ACCEPTED && rejection < LS_DATAGRAM_REJECTION_COUNT);
+    LS_ASSERT(strcmp(ls_datagram_rejection_name(rejection), "ACCEPTED") == 0 ||
+              rejection != LS_DATAGRAM_ACCEPTED);
+    if (rejection == LS_DATAGRAM_ACCEPTED) {
+        /* The last command ends where the datagram does: a byte less cuts it short. */
+        LS_ASSERT(ls_enet_datagram_check(input.bytes, input.size - 1, received) !=
+                  LS_DATAGRAM_ACCEPTED);
+    }
+    return 0;
+}
+
+/* ==== pcp ==== */
+
+/* Fuzzes what a router answers in PCP: any bytes. */
+
+FUZZ_TARGET(pcp)
+{
+    static const ls_pcp_map map = {.own.port = 7300, .wanted = 7300, .lifetime_s = 3600};
+    const ls_port_mapping untouched = {.inside = 9, .lifetime_s = 9};
+    ls_port_mapping read = untouched;
+    ls_text why = {{0}};
+    ls_status status = ls_pcp_map_read(&map, bytes, size, &read, &why);
+    LS_ASSERT(status == LS_OK || status == LS_REFUSED || status == LS_NOT_FOUND);
+    if (status == LS_OK) {
+        LS_ASSERT(size >= LS_PCP_MAP_BYTES && bytes[3] == 0);
+        LS_ASSERT(read.inside == (bytes[40] << 8 | bytes[41]) && why.bytes[0] == '\0');
+    } else {
+        LS_ASSERT(memcmp(&read, &untouched, sizeof read) == 0 && why.bytes[0] != '\0');
+    }
+    return 0;
+}
+
+/* ==== discovery ==== */
+
+/* Fuzzes what comes to the ports of discovery. The search has sent the queries 1 to 4.
+ *
+ *   any number of: u8 address, u8 size, datagram
+ */
 
 static void check_query(const uint8_t *bytes, size_t size)
 {
@@ -51,7 +103,7 @@ static void check_servers(const ls_discovery_search *search)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(discovery)
 {
     static ls_discovery_search search;
     uint8_t query[LS_DISCOVERY_BYTES];
