@@ -22,7 +22,7 @@ static void think(const ls_step *step)
 #elif defined(GAME_DEEP)
 #define DEEP_WORDS 60000
 
-/* What a game does in its turn between two steps reaches as far down. */
+/* A game reaches as far down between two steps. */
 __attribute__((noinline)) static void leave_words(volatile uint32_t *words, uint32_t value)
 {
     for (uint32_t i = 0; i < DEEP_WORDS; i++) {
