@@ -128,8 +128,9 @@ static void receive_packets(ls_host *host, uint64_t now_ns)
             forward_events(host); /* they may say what the peer was given */
             /* A token that nothing was given for is as new. */
             ls_transport_udp_settle_pass(host->transport, event.peer, false);
-            if (host->config.on_gone) {
-                host->config.on_gone(host->config.table.user, event.peer);
+            uint32_t match = ls_match_table_match_of(host->table, event.peer);
+            if (host->config.on_gone && match != LS_MATCH_ANY) {
+                host->config.on_gone(host->config.table.user, match, event.peer);
             }
         }
         ls_match_table_receive(host->table, &event, now_ns);

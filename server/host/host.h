@@ -30,8 +30,9 @@ typedef struct ls_host_config {
     /* All with the table's user. Called for each event, within ls_host_run or ls_host_end_matches;
      * NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
-    /* A connection has ended, and the transport is about to forget it; NULL: no callback. */
-    void (*on_gone)(void *user, ls_peer_id peer);
+    /* A connection of this match has ended, and the transport is about to forget it; NULL: no
+     * callback. */
+    void (*on_gone)(void *user, uint32_t match, ls_peer_id peer);
     /* While every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);
 } ls_host_config;

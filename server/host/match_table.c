@@ -511,6 +511,12 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
     return own;
 }
 
+uint32_t ls_match_table_match_of(const ls_match_table *table, ls_peer_id peer)
+{
+    uint32_t number = ls_peer_map_find(&table->peers, peer);
+    return number == LS_PEER_MAP_NONE ? LS_MATCH_ANY : number;
+}
+
 void ls_match_table_receive(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {

@@ -148,6 +148,9 @@ bool ls_match_table_is_for_invited(const ls_match_table *table, uint32_t number)
  * there is none. */
 uint32_t ls_match_table_find(const ls_match_table *table, const char *name);
 
+/* The number of the match that a connection is of; LS_MATCH_ANY: of none, or not any more. */
+uint32_t ls_match_table_match_of(const ls_match_table *table, ls_peer_id peer);
+
 /* Whether somebody who was not let in for a match would be given a seat. */
 bool ls_match_table_has_seat(const ls_match_table *table);
 

@@ -80,13 +80,11 @@ static void on_event(void *user, const ls_match_table_event *event)
     }
 }
 
-static void on_gone(void *user, ls_peer_id peer)
+static void on_gone(void *user, uint32_t match, ls_peer_id peer)
 {
     const ls_rooms *rooms = user;
-    for (uint32_t i = 0; i < ls_rooms_count(rooms); i++) {
-        if (rooms->rows[i]) {
-            ls_room_on_disconnect(rooms->rows[i], peer);
-        }
+    if (rooms->rows[match]) {
+        ls_room_on_disconnect(rooms->rows[match], peer);
     }
 }
 
