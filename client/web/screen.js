@@ -15,7 +15,7 @@ const hasWaves = new Set();
 
 export const post = (message, moved = []) => self.postMessage(message, moved);
 export const bytesAt = (at, size) => new Uint8Array(calls.memory.buffer, at, size);
-export const textAt = (at, size) => new TextDecoder().decode(bytesAt(at, size));
+const textAt = (at, size) => new TextDecoder().decode(bytesAt(at, size));
 
 export function textOnDesk() {
   const text = textAt(calls.ls_web_desk(), DESK_BYTES);

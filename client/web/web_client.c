@@ -300,15 +300,6 @@ void ls_web_say(void)
     }
 }
 
-void ls_web_leave(void)
-{
-    if (here.session) {
-        uint64_t now_ns = ls_event_loop_now_ns(here.loop);
-        ls_session_leave(here.session, now_ns);
-        after_turn(&here, now_ns);
-    }
-}
-
 /* ---- what the page asks ---- */
 
 uint32_t ls_web_report(void)
@@ -325,7 +316,6 @@ uint32_t ls_web_report(void)
     ls_sim_instance *instance = ls_session_instance(here.session);
     ls_web_add_number(&out, "state", report.state);
     ls_web_add_number(&out, "tick", report.tick);
-    ls_web_add_number(&out, "desyncs", report.desyncs);
     ls_web_add_number(&out, "next", here.has_next);
     ls_web_add_number(&out, "typing", ls_view_is_typing(ls_screen_view(here.view.screen)));
     ls_web_add_line(&out, "simulation", offer ? offer->simulation : "");

@@ -28,7 +28,6 @@ const uint32_t *ls_web_frame(void);
 
 /* Says the line on the desk, or carries out its command. */
 void ls_web_say(void);
-void ls_web_leave(void);
 
 /* Puts on the desk how it stands, in lines of a name and what it is, and returns its bytes. */
 uint32_t ls_web_report(void);

@@ -172,7 +172,4 @@ obey({
     putOnDesk(text);
     calls.ls_web_say();
   },
-  leave() {
-    calls.ls_web_leave();
-  },
 });
