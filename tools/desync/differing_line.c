@@ -380,12 +380,12 @@ static const char *sentence_of(explain_line_kind kind)
 {
     switch (kind) {
     case EXPLAIN_LINE_BUILDS:
-        return "the first write in which the two builds part";
+        return "the first write whose value differs between the two builds";
     case EXPLAIN_LINE_CAUSE:
-        return "the first write that goes another way under the change that gives the other "
-               "side's result";
+        return "the first write whose value differs under the change that gives the other side's "
+               "result";
     case EXPLAIN_LINE_SUSPECT:
-        return "the first write that goes another way under a change that should not matter";
+        return "the first write whose value differs under a change that should not matter";
     case EXPLAIN_LINE_VALUES:
         return "the first write to a value that differs";
     case EXPLAIN_LINE_UNKNOWN:

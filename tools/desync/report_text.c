@@ -293,7 +293,7 @@ static void add_verdict(explain_sheet *sheet, const explain_report *report)
                                    {"hashes", hashes.bytes},
                                    {"class", kind.bytes},
                                    {"why", verdict->why.bytes},
-                                   {"points at", ls_desync_culprit_word(verdict->culprit)},
+                                   {"at fault", ls_desync_culprit_word(verdict->culprit)},
                                    {"next", explain_report_next(evidence)},
                                    {"first pass", pass.bytes},
                                    {"here", here.bytes}};
