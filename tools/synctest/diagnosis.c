@@ -210,8 +210,9 @@ static bool is_about_statics(synctest_perturbation_id perturbation,
 
 /* ---- races ---- */
 
-static const cause race = {"race", "a race between threads, or chance (random numbers of the "
-                                   "system, a time stamp, a process id)"};
+static const cause race = {"race",
+                           "a race between threads, or chance (random numbers of the "
+                           "system, a time stamp, a process id, an address that the system gives)"};
 
 static bool is_reference_steady(const synctest_outcome *outcome)
 {
