@@ -156,6 +156,15 @@ def check_secrets(folder, root, index):
     assert segments.count(bytes(KEY_BYTES)) >= index["segments"]
 
 
+class TooLate(Exception):
+    """A busy machine let this process sleep until there was nothing left to look at."""
+
+
+def in_time(is_there):
+    if not is_there:
+        raise TooLate
+
+
 def check_match():
     with tempfile.TemporaryDirectory(prefix="lockstep-broadcast-") as name, \
             contextlib.ExitStack() as ending:
@@ -167,14 +176,16 @@ def check_match():
         wait_for(lambda: listed(root), "the first segment")
         early = spectator(folder, "early", root + "/broadcast")
         index = wait_for(lambda: [one for one in listed(root) if one["segments"] > 2], "more")[0]
-        assert not index["is_over"] and index["delay_s"] == DELAY_S, index
+        in_time(not index["is_over"])
+        assert index["delay_s"] == DELAY_S, index
         check_caching(root, index, is_cached)
         late = spectator(folder, "late", f"{root}/broadcast/{index['match']}")
         for player in players:
             assert player.wait(PATIENCE_S) == 0
-        for one in (early, late):
-            assert one.wait(PATIENCE_S) == 0
+        codes = [one.wait(PATIENCE_S) for one in (early, late)]
+        in_time(listed(root))  # its end is shown for some seconds
         index = listed(root)[0]
+        assert codes == [0, 0], codes
         assert index["is_over"] and index["tick"] == TICKS, index
         check_secrets(folder, root, index)
         server.terminate()  # it shows the end for a while yet
@@ -239,7 +250,12 @@ def played(service, name):
 def main():
     Programs.server, Programs.client = (PROGRAMS / name
                                         for name in ("lockstep-server", "lockstep-client"))
-    check_match()
+    for left in reversed(range(5)):
+        try:
+            check_match()
+            break
+        except TooLate:
+            assert left > 0, "the match was over too soon, five times"
     check_service()
     return 0
 
