@@ -62,8 +62,23 @@ function size() {
   };
 }
 
+// A browser that keeps nothing for pages throws at the name of its store.
+function keep(store, key, text) {
+  try {
+    window[store].setItem(key, text);
+  } catch {} // the match is played all the same
+}
+
+function kept(store, key) {
+  try {
+    return window[store].getItem(key) ?? "";
+  } catch {
+    return "";
+  }
+}
+
 function readSeat() {
-  const text = sessionStorage.getItem("seat") ?? "";
+  const text = kept("sessionStorage", "seat");
   return Uint8Array.from(text.match(/../g) ?? [], (byte) => parseInt(byte, 16));
 }
 
@@ -84,7 +99,7 @@ function place(host) {
 
 function open() {
   const name = of("name").value.trim() || (isWatching ? "spectator" : "player");
-  localStorage.setItem("name", of("name").value.trim());
+  keep("localStorage", "name", of("name").value.trim());
   showControls(false);
   const canvas = freshCanvas();
   [report, line, wasOpen] = [{}, "", false];
@@ -178,7 +193,7 @@ const answers = {
   },
   seat({ seat }) {
     const text = Array.from(seat, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    sessionStorage.setItem("seat", text);
+    keep("sessionStorage", "seat", text);
   },
   // The socket is open; the match begins by it, and goes on by a channel.
   pipe() {
@@ -381,7 +396,7 @@ function prepare() {
     say(`This browser lacks ${lacks}. A newer one has it; lockstep-client plays without one.`, false);
     return;
   }
-  of("name").value = localStorage.getItem("name") ?? "";
+  of("name").value = kept("localStorage", "name");
   of("code").hidden = !isRelay || invite.includes(":");
   of("code").required = !of("code").hidden;
   of("code").value = of("code").hidden ? "" : invite;

@@ -434,6 +434,8 @@ def play(report):
     report.stage("steps in Chromium", compare_chromium, needs=["modules"])
     report.stage("arena in a page", lambda: play_match("arena"), needs=["modules"])
     report.stage("units on a phone", lambda: play_match("units", "phone"), needs=["modules"])
+    report.stage("a browser that keeps nothing", lambda: play_match("arena", "private"),
+                 needs=["modules"])
     report.stage("arena in Firefox", lambda: play_match("arena", "firefox"), needs=["modules"])
     report.stage("Firefox by a channel", lambda: play_match("arena", "firefox, by the channel"),
                  needs=["modules"])

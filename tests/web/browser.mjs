@@ -52,8 +52,9 @@ export class Browser {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  // A page of this size in points; `pixels` of the screen for each; a phone's has touch.
-  async open(url, { width, height, pixels = 1, isPhone = false }) {
+  // A page of this size in points; `pixels` of the screen for each; a phone's has touch. `before` is a
+  // script that runs before those of the page.
+  async open(url, { width, height, pixels = 1, isPhone = false, before = "" }) {
     const { targetId } = await this.call("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, sessionId);
@@ -63,6 +64,7 @@ export class Browser {
     if (isPhone) await page.call("Emulation.setTouchEmulationEnabled", { enabled: true });
     await page.call("Runtime.enable");
     await page.call("Page.enable");
+    await page.call("Page.addScriptToEvaluateOnNewDocument", { source: before });
     await page.call("Page.navigate", { url });
     return page;
   }

@@ -1,8 +1,9 @@
 // What the browser's client does in Chromium.
 // usage: node chromium.mjs steps FOLDER PLAYERS TICKS    the lines of steps.mjs, of a page
-//        node chromium.mjs match URL [PICTURE [phone]]   plays as a bot to the end: the last report, as
+//        node chromium.mjs match URL [PICTURE [phone|private]]   plays as a bot to the end: the last report, as
 //                                                        JSON, and the milliseconds from click to playing;
-//                                                        a phone's data channel becomes silent
+//                                                        a phone's data channel becomes silent; a private
+//                                                        browser keeps nothing for pages
 //        node chromium.mjs list URL [PICTURE [phone]]    waits for a game on the page of a directory, follows its
 //                                                        link and plays: the row's words and the last report, as JSON
 //        node chromium.mjs code URL CODE [PICTURE]       types a code into the page of a relay and plays as a bot to
@@ -56,6 +57,11 @@ const leadChannelBy = (port) => `{
     return set.call(this, { type, sdp: sdp.replace(/^(a=candidate:\\S+ \\S+ \\S+ \\S+ \\S+) \\d+/m, "$1 ${Number(port)}") });
   };
 }`;
+// As where a person has forbidden all pages to keep anything.
+const PRIVATE = { ...DESK, before: `for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get() { throw new DOMException("forbidden", "SecurityError"); } });
+}` };
+const SCREENS = { phone: PHONE, private: PRIVATE };
 const REPORT = "JSON.parse(document.body.dataset.report ?? '{}')";
 
 const IS_ASKED = `!document.getElementById("card").hidden && !document.getElementById("join").hidden`;
@@ -84,7 +90,7 @@ async function steps(browser, folder, players, ticks) {
 }
 
 async function match(browser, url, picture, kind) {
-  const page = await browser.open(url.replace("#", "?bot#"), kind === "phone" ? PHONE : DESK);
+  const page = await browser.open(url.replace("#", "?bot#"), SCREENS[kind] ?? DESK);
   await page.until("document.activeElement?.id === 'play'");
   if (kind === "phone") await page.evaluate(KEEP_CHANNEL);
   const playing = page.until(`${REPORT}.state === "4"`);
