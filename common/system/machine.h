@@ -18,6 +18,9 @@ uint64_t ls_machine_cpu_ns(void);
 /* The memory of this process that is in use now; 0: the system does not say. */
 uint64_t ls_machine_memory_bytes(void);
 
+/* The threads of this process; 0: the system does not say. */
+uint32_t ls_machine_threads(void);
+
 /* The variables of this process, "NAME=value", NULL last; until one is changed. */
 const char *const *ls_machine_variables(void);
 

@@ -4,6 +4,7 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/child_process.h"
+#include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
@@ -165,7 +166,7 @@ static int play_in_copy(const void *user, int channel)
 
 /* In a copy of this process, which has loaded the plug-in and never stepped it: what a run leaves
  * in statics, in the heap and in libraries does not reach the next one, and each has the same
- * addresses. A run that says nothing has died. Where no process copies itself it is in this one. */
+ * addresses. A run that says nothing has died. Without copies it is in this process. */
 static void play_apart(synctest_player *player, void (*play)(synctest_player *))
 {
     synctest_outcome *outcome = &player->exchange->outcome;
@@ -174,7 +175,7 @@ static void play_apart(synctest_player *player, void (*play)(synctest_player *))
     ls_child_process copy;
     ls_child_process_end end;
     ls_text why = {""};
-    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL)) {
+    if (!player->has_copies) {
         play(player);
         return;
     }
@@ -274,8 +275,8 @@ static void play_repeatedly(synctest_player *player)
 {
     play_apart(player, play);
     uint32_t kind = player->exchange->outcome.kind;
-    bool has_copies = ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL);
-    if (has_copies && (kind == SYNCTEST_OUTCOME_DIFFERS || kind == SYNCTEST_OUTCOME_FAULT)) {
+    if (player->has_copies &&
+        (kind == SYNCTEST_OUTCOME_DIFFERS || kind == SYNCTEST_OUTCOME_FAULT)) {
         repeat(player);
     }
 }
@@ -288,7 +289,7 @@ static void explain_repeatedly(synctest_player *player)
     synctest_outcome explained = exchange->outcome;
     synctest_repeats *repeats = &explained.repeats;
     player->ticks = LS_MIN(explained.tick + 1, player->tape.ticks);
-    if (!ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL)) {
+    if (!player->has_copies) {
         return;
     }
     repeats->steady += count_steady(player, play_control, SYNCTEST_REPEATS - 1, &repeats->controls);
@@ -301,11 +302,16 @@ static void explain_repeatedly(synctest_player *player)
 
 /* ---- the process ---- */
 
+/* A copy has one thread, and would wait for ever for those that a plug-in starts when it is loaded,
+ * as the runtimes of Go and .NET do. */
 static void work(synctest_player *player)
 {
+    uint32_t threads = ls_machine_threads();
     if (!synctest_player_load(player) || !open_files(player)) {
         return;
     }
+    player->has_copies = ls_ability_is_there(LS_ABILITY_PERTURBED_PROCESSES, NULL) &&
+                         ls_machine_threads() == threads;
     switch ((synctest_task)player->exchange->task) {
     case SYNCTEST_TASK_RECORD:
         play_apart(player, synctest_play_mode_record);

@@ -19,6 +19,7 @@ typedef struct synctest_player {
     synctest_exchange *exchange;
     int files[SYNCTEST_FILE_COUNT];
     uint32_t changes; /* of the perturbation; nothing in the reference */
+    bool has_copies;  /* of this process, each of which plays once */
     ls_loaded_simulation loaded;
     ls_simulation simulation; /* the loaded one, with an init that says when it runs */
     ls_sim_config config;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,6 +110,14 @@ uint64_t ls_machine_memory_bytes(void)
         fclose(file);
     }
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint32_t ls_machine_threads(void)
+{
+    struct stat tasks; /* a link for each thread, and two as every folder */
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2
+               ? (uint32_t)(tasks.st_nlink - 2)
+               : 0;
 }
 
 bool ls_machine_program_path(char *path, size_t capacity)

@@ -134,6 +134,11 @@ uint64_t ls_machine_memory_bytes(void)
     return 0;
 }
 
+uint32_t ls_machine_threads(void)
+{
+    return 0;
+}
+
 bool ls_machine_program_path(char *path, size_t capacity)
 {
     (void)capacity;

@@ -33,6 +33,11 @@ uint64_t ls_machine_memory_bytes(void)
                : 0;
 }
 
+uint32_t ls_machine_threads(void)
+{
+    return 0;
+}
+
 const char *const *ls_machine_variables(void)
 {
     static const char *const none = NULL;
