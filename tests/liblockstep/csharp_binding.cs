@@ -24,7 +24,8 @@ unsafe struct Every
 
 unsafe class EveryGame : Game
 {
-    public bool fails;
+    public bool fails, counts;
+    int steps;
     public Handle closes;
     public EveryGame() : base("every", typeof(Every), playersMax: 2) { }
     protected override void Init(void* state, ulong seed, int players)
@@ -33,7 +34,7 @@ unsafe class EveryGame : Game
     }
     protected override void Step(void* state, Inputs inputs)
     {
-        (&((Every*)state)->many)[1].b += inputs.Byte(0);
+        (&((Every*)state)->many)[1].b += counts ? ++steps : inputs.Byte(0);
         ((Every*)state)->last += inputs.HasJoined(1) ? (sbyte)1 : (sbyte)0;
         if (closes != null)
             closes.Dispose();
@@ -99,7 +100,10 @@ static unsafe class Tests
             Expect(StatusOf(() => sim.Load(new byte[3], 1)) == Native.LOCKSTEP_MALFORMED, "or is refused");
             sim.Load(null, 0);
             Expect(sim.Hash == first, "state 0 comes back");
+            sim.CheckSteps(30);
         }
+        using (var sim = new Simulation(new EveryGame { counts = true }))
+            Expect(StatusOf(() => sim.CheckSteps(30)) == Native.LOCKSTEP_DESYNCED, "steps are checked");
         Expect(StatusOf(() => new Simulation("no-such")) == Native.LOCKSTEP_NOT_FOUND,
                "a simulation that there is not is refused");
         Expect(StatusOf(() => new Simulation("arena", "playes=2")) == Native.LOCKSTEP_NOT_FOUND,

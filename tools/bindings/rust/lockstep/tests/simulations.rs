@@ -66,6 +66,7 @@ fn saved_state_leads_to_the_same_hash_again() {
     assert_eq!(error.status, sys::LOCKSTEP_MALFORMED);
     sim.rewind().unwrap();
     assert_eq!(sim.hash(), first);
+    sim.check_steps(30).unwrap();
 }
 
 #[test]
