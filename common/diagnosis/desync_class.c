@@ -138,6 +138,16 @@ static bool knows(const ls_rerun_figures *figures, uint32_t which)
     return (figures->known & which) == which;
 }
 
+/* It does not give one result, and ended before it was repeated: that something is wrong shows, and
+ * not what. */
+static bool is_cut_short(const ls_rerun_figures *figures)
+{
+    bool is_unstable = knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh;
+    bool is_race = knows(figures, LS_RERUN_RACES);
+    return !is_race && !knows(figures, LS_RERUN_RELOADED) &&
+           (figures->strayed < figures->tick || is_unstable);
+}
+
 #define RACE_TEXT(seen)                                                                            \
     "processes that begin alike gave different states for the same ticks from the same snapshot; " \
     "another result was seen " seen " of 4 times"
@@ -157,6 +167,9 @@ static symptom symptom_of(const ls_rerun_figures *figures)
         return (symptom){LS_DESYNC_CLASS_PROCESS,
                          "two processes gave different states for the same ticks from the same "
                          "snapshot"};
+    }
+    if (is_cut_short(figures)) {
+        return (symptom){LS_DESYNC_CLASS_UNKNOWN, ""};
     }
     if (is_unstable && knows(figures, LS_RERUN_REPEATED)) {
         return (symptom){LS_DESYNC_CLASS_UNSTABLE,
@@ -332,8 +345,23 @@ static void conclude_repeated(const ls_desync_evidence *server, const ls_desync_
     add_items(&out->why, "; they differ in ", builds | around);
 }
 
-static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)
+static void conclude_cut_short(ls_desync_verdict *out, ls_desync_culprit culprit)
 {
+    conclude(out, LS_DESYNC_CLASS_UNKNOWN, culprit);
+    ls_text_add(
+        &out->why,
+        "from the saved state the %s does not give one result, and there was no time to run "
+        "it more often: a race, memory that is not set, or state outside the saved block",
+        ls_desync_culprit_word(culprit));
+}
+
+static void conclude_third(ls_desync_verdict *out, const ls_rerun_figures *figures,
+                           ls_desync_culprit culprit)
+{
+    if (!knows(figures, LS_RERUN_RELOADED)) {
+        conclude_cut_short(out, culprit);
+        return;
+    }
     conclude(out, LS_DESYNC_CLASS_OUTSIDE, culprit);
     ls_text_add(&out->why, "from the saved state the %s gets a result that neither side had",
                 ls_desync_culprit_word(culprit));
@@ -389,10 +417,13 @@ static void compare_results(const ls_desync_evidence *server, const ls_desync_ev
 {
     const ls_rerun_figures *s = &server->figures;
     const ls_rerun_figures *c = &client->figures;
-    if (s->fresh != s->live && s->fresh != c->live) {
-        conclude_third(out, LS_DESYNC_CULPRIT_SERVER);
+    if (is_cut_short(s) || is_cut_short(c)) {
+        conclude_cut_short(out,
+                           is_cut_short(s) ? LS_DESYNC_CULPRIT_SERVER : LS_DESYNC_CULPRIT_CLIENT);
+    } else if (s->fresh != s->live && s->fresh != c->live) {
+        conclude_third(out, s, LS_DESYNC_CULPRIT_SERVER);
     } else if (c->fresh != s->live && c->fresh != c->live) {
-        conclude_third(out, LS_DESYNC_CULPRIT_CLIENT);
+        conclude_third(out, c, LS_DESYNC_CULPRIT_CLIENT);
     } else if (s->fresh == s->live && c->fresh == c->live) {
         conclude_repeated(server, client, out);
     } else if (s->fresh == s->live) {
@@ -415,6 +446,8 @@ static void conclude_from_one(const ls_rerun_figures *known, uint64_t other_live
     symptom found = symptom_of(known);
     if (found.kind != LS_DESYNC_CLASS_UNKNOWN) {
         conclude_symptom(out, is_server ? found : none, is_server ? none : found);
+    } else if (is_cut_short(known)) {
+        conclude_cut_short(out, side);
     } else if (known->fresh == known->live) {
         conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
         ls_text_add(&out->why, "the %s repeats its own result", ls_desync_culprit_word(side));
@@ -425,7 +458,7 @@ static void conclude_from_one(const ls_rerun_figures *known, uint64_t other_live
     } else if (known->fresh == other_live) {
         conclude_one_off(out, side, circumstances);
     } else {
-        conclude_third(out, side);
+        conclude_third(out, known, side);
     }
     ls_text_add(&out->why, "; the %s could not run the ticks again",
                 is_server ? "client" : "server");

@@ -150,6 +150,27 @@ Test(desync_class, what_is_written_outside_without_harm_is_named_and_proves_no_c
     cr_expect(strstr(verdict.why.bytes, "variable warmed; outside the state, pass move writes"));
 }
 
+Test(desync_class, what_was_not_repeated_has_no_name)
+{
+    const ls_rerun_figures silent = {.known = LS_RERUN_LIVE, .live = C};
+    ls_rerun_figures cut = figures(S, S);
+    cut.known = LS_RERUN_LIVE | LS_RERUN_FRESH;
+    cut.strayed = 15;
+    ls_desync_verdict verdict = classify(cut, figures(C, C));
+    expect(verdict, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_SERVER);
+    cr_expect(strstr(verdict.why.bytes, "no time to run it more often: a race"));
+    expect(classify(cut, silent), LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_SERVER);
+    cut.strayed = 20;
+    cut.fresh = X;
+    expect(classify(cut, figures(C, C)), LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_SERVER);
+    cut.known |= LS_RERUN_AGAIN;
+    cut.again = Y;
+    expect(classify(cut, silent), LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_SERVER);
+    cut.known |= LS_RERUN_RACES;
+    cut.apart = 1;
+    expect(classify(cut, silent), LS_DESYNC_CLASS_RACE, LS_DESYNC_CULPRIT_SERVER);
+}
+
 /* Of the client the hash alone is known that it had in the match. */
 Test(desync_class, one_side_alone_concludes_as_far_as_it_can)
 {

@@ -645,13 +645,13 @@ static bool is_same_result(const copy_result *a, const copy_result *b)
 
 /* The runs once more: nothing is changed, so that a race or chance makes what differs. Where only
  * the last tick is, all that are compared are such copies: one alone gets another result than the
- * first run where that has carried something on from the ticks before. */
-static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
+ * first run where that has carried something on from the ticks before. False: there was no time. */
+static bool repeat_runs(const image_process *image, ls_rerun_figures *figures)
 {
     const copy_task task = is_large() ? COPY_LAST_TICK : COPY_ALL;
     copy_result first = {*ls_rerun_figures_of(here.rerun), *ls_rerun_repeats_of(here.rerun)};
     if (is_large() && !ask_image(image, COPY_LAST_TICK, &first, sizeof first)) {
-        return;
+        return false;
     }
     uint32_t others = 0;
     bool is_own = is_one_result(&first);
@@ -659,7 +659,7 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
     for (uint32_t i = 1; i < LS_RERUN_TIMES; i++) {
         copy_result result;
         if (!ask_image(image, (uint8_t)task, &result, sizeof result)) {
-            return; /* what is known of some tells nothing of all */
+            return false; /* what is known of some tells nothing of all */
         }
         bool is_same = is_same_result(&first, &result);
         others += !is_same;
@@ -676,6 +676,7 @@ static void repeat_runs(const image_process *image, ls_rerun_figures *figures)
         figures->reloaded = first.figures.fresh;
         figures->known |= LS_RERUN_RELOADED;
     }
+    return true;
 }
 
 /* An earlier run may have made the difference that the noise seems to have made. Where copies show
@@ -733,7 +734,9 @@ static void use_image(image_process *image, ls_rerun_outcome *outcome)
         return; /* none, or used */
     }
     if (is_whole && is_worth_repeating(figures)) {
-        repeat_runs(image, figures);
+        if (!repeat_runs(image, figures)) {
+            figures->known &= ~LS_RERUN_RELOADED; /* nothing has a name that is not repeated */
+        }
         if (!(figures->known & LS_RERUN_RACES)) {
             repeat_noise(image, figures);
         }
