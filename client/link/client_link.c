@@ -321,7 +321,8 @@ static void log_connecting(ls_client_link *link, const ls_session *session, cons
     uint64_t left_ns = link->connect_end_ns > now_ns ? link->connect_end_ns - now_ns : 0;
     uint64_t left_s = (left_ns + LS_NS_PER_SECOND - 1) / LS_NS_PER_SECOND;
     if (link->was_turned_away) {
-        ls_log_line(log, LS_LOG_INFO, "%s has no place yet; trying for %" PRIu64 " s more",
+        ls_log_line(log, LS_LOG_INFO,
+                    "%s has not let this client in yet; trying for %" PRIu64 " s more",
                     ls_client_link_server(link), left_s);
         return;
     }
@@ -352,11 +353,20 @@ static void log_way(ls_client_link *link, const ls_log *log)
                 is_direct ? "the way to the server is direct" : "the relay carries");
 }
 
+static void note_turned_away(ls_client_link *link, const ls_session *session)
+{
+    if (link->has_connected && ls_session_state_of(session) == LS_SESSION_CONNECTING) {
+        link->was_turned_away = true;
+        link->has_connected = false;
+    }
+}
+
 /* Of a connection that the session has given up it wants to hear nothing. */
 static void on_disconnect(ls_client_link *link, ls_session *session,
                           const ls_transport_event *event, uint64_t now_ns)
 {
     bool is_given_up = !link->is_connecting && ls_session_reconnect_ns(session) != UINT64_MAX;
+    note_turned_away(link, session);
     link->server = 0;
     link->is_connecting = false;
     link->refusal = ls_transport_udp_refusal(link->transport);
@@ -381,10 +391,7 @@ LS_TICK_CODE static void receive_event(ls_client_link *link, ls_session *session
         link->prompt_ns = now_ns + PROMPT_NS;
     }
     ls_session_receive_event(session, event, now_ns);
-    if (ls_session_state_of(session) == LS_SESSION_CONNECTING) {
-        link->was_turned_away = true;
-        link->has_connected = false;
-    }
+    note_turned_away(link, session);
 }
 
 void ls_client_link_receive(ls_client_link *link, ls_session *session, uint64_t now_ns)
@@ -432,6 +439,7 @@ LS_TICK_CODE void ls_client_link_advance(ls_client_link *link, ls_session *sessi
                                          const ls_log *log, uint64_t now_ns)
 {
     link->told_ns = now_ns;
+    note_turned_away(link, session);
     reconnect(link, session, now_ns);
     log_connecting(link, session, log, now_ns);
     if (link->relay) {

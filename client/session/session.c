@@ -254,6 +254,15 @@ static bool is_server_silent(const ls_session *session)
            session->now_ns - session->heard_ns >= silence_max_ns(session);
 }
 
+/* The server may let it in later, or another match may: the session may be connected again. */
+static void ask_again(ls_session *session, ls_status status, const ls_text *why)
+{
+    session->state = LS_SESSION_CONNECTING;
+    session->turned_away = *why;
+    session->turned_away_status = status;
+    ls_session_outbox_disconnect(session->outbox);
+}
+
 static void end_when_silent(ls_session *session)
 {
     if (!is_server_silent(session)) {
@@ -262,6 +271,10 @@ static void end_when_silent(ls_session *session)
     ls_text why = {{0}};
     ls_text_set(&why, "nothing came from the server for %.1f s",
                 (double)silence_max_ns(session) / LS_NS_PER_SECOND);
+    if (is_in(session, LS_SESSION_HANDSHAKING)) {
+        ask_again(session, LS_TIMED_OUT, &why); /* either side may have been held up */
+        return;
+    }
     if (!lose_link(session, LS_TIMED_OUT, why.bytes)) {
         give_up(session, LS_TIMED_OUT, why.bytes);
     }
@@ -395,15 +408,6 @@ static void receive_join(ls_session *session, const ls_join *join)
         session->state = LS_SESSION_JOINING;
     }
     apply_outcome(session, outcome);
-}
-
-/* The server may let it in later, or another match may: the session may be connected again. */
-static void ask_again(ls_session *session, ls_status status, const ls_text *why)
-{
-    session->state = LS_SESSION_CONNECTING;
-    session->turned_away = *why;
-    session->turned_away_status = status;
-    ls_session_outbox_disconnect(session->outbox);
 }
 
 static void receive_notice(ls_session *session, const ls_notice *notice)

@@ -186,7 +186,7 @@ Test(programs_network, a_client_waits_for_a_seat_of_a_full_match)
     hosted_join_bots(2);
     hosted_expect_words(&hosted.server, "the match starts");
     uint32_t late = hosted_join("--bot", "3", "--name", "late", "--connect-wait", "600");
-    hosted_expect_words(&hosted.clients[late], "has no place yet; trying for ");
+    hosted_expect_words(&hosted.clients[late], "has not let this client in yet; trying for ");
     ls_process_signal(&hosted.clients[0], SIGINT);
     hosted_end_when_playing(late);
     hosted_expect_exit(&hosted.server, 0);

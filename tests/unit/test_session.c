@@ -282,6 +282,20 @@ Test(session_hostile, a_server_that_got_hello_too_late_may_be_asked_again)
     check_state(LS_SESSION_HANDSHAKING);
 }
 
+/* Either side may have been held up. */
+Test(session_hostile, a_server_that_is_silent_before_the_offer_may_be_asked_again)
+{
+    here.now_ns += 11 * LS_NS_PER_SECOND;
+    wait_frames(2);
+    check_state(LS_SESSION_CONNECTING);
+    fake_server_connect(&here);
+    check_state(LS_SESSION_HANDSHAKING);
+    here.now_ns += 11 * LS_NS_PER_SECOND;
+    wait_frames(2);
+    ls_session_disconnected(here.session, LS_DISCONNECTED, here.now_ns);
+    check_over(LS_TIMED_OUT);
+}
+
 /* The machine may stand still before it knows the length of a tick. */
 Test(session_hostile, frames_of_any_length_may_come_before_the_offer)
 {
