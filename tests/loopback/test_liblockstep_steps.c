@@ -403,6 +403,15 @@ Test(liblockstep_trial, check_names_tick_field_and_cause_of_a_step_that_goes_by_
                  "memory that was never set");
 }
 
+Test(liblockstep_trial, check_steps_an_engine_whose_save_grows)
+{
+    lockstep *sim = lockstep_create(LOCKSTEP_SIM, NULL);
+    cr_assert_eq(lockstep_set(sim, "sim", LS_TEST_PLUGIN_DIR "/growing_handle.so"), LOCKSTEP_OK);
+    cr_assert_eq(lockstep_start(sim), LOCKSTEP_OK, "%s", lockstep_error(sim));
+    cr_expect_eq(lockstep_check_steps(sim, 60), LOCKSTEP_OK, "%s", lockstep_error(sim));
+    lockstep_close(sim);
+}
+
 /* ---- liblockstep_within ---- */
 
 /* Calls of liblockstep from within a step of the handle's own, which would wait for themselves; and

@@ -1,5 +1,6 @@
 /* Handle: what a wrapped engine looks like: the block holds a pointer, and everything else is
- * behind it; hash, save and load are the engine's. With HANDLE_KEEPS_TO_ITSELF it cannot save. */
+ * behind it; hash, save and load are the engine's. With HANDLE_KEEPS_TO_ITSELF it cannot save, with
+ * HANDLE_GROWS its save is a byte longer after each turn. */
 #include "lockstep/common/simulation/simulation.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@ enum {
 
 typedef struct engine {
     uint32_t cells[CELLS];
+    uint32_t turns;
 } engine;
 
 typedef struct block {
@@ -52,6 +54,7 @@ static void turn(const ls_step *step)
     for (uint32_t i = 0; i < CELLS; i++) {
         e->cells[i] = e->cells[i] * 1664525u + 1013904223u + step->inputs->tick;
     }
+    e->turns++;
 }
 
 static uint64_t hash(const ls_sim_config *config, const void *state)
@@ -65,22 +68,38 @@ static uint64_t hash(const ls_sim_config *config, const void *state)
 }
 
 #ifndef HANDLE_KEEPS_TO_ITSELF
+static size_t save_bytes(const engine *e)
+{
+#ifdef HANDLE_GROWS
+    return sizeof *e + e->turns;
+#else
+    return sizeof *e;
+#endif
+}
+
 static size_t save(const ls_sim_config *config, const void *state, uint8_t *bytes, size_t capacity)
 {
     (void)config;
-    if (capacity >= sizeof(engine)) {
+    size_t size = save_bytes(engine_of(state));
+    if (capacity >= size) {
+        memset(bytes, 0, size);
         memcpy(bytes, engine_of(state), sizeof(engine));
     }
-    return sizeof(engine);
+    return size;
 }
 
 static ls_status load(const ls_sim_config *config, void *state, const uint8_t *bytes, size_t size)
 {
     (void)config;
-    if (size != sizeof(engine)) {
+    engine loaded;
+    if (size < sizeof loaded) {
         return LS_PLUGIN;
     }
-    memcpy(engine_of(state), bytes, size);
+    memcpy(&loaded, bytes, sizeof loaded);
+    if (size != save_bytes(&loaded)) {
+        return LS_PLUGIN;
+    }
+    *engine_of(state) = loaded;
     return LS_OK;
 }
 #endif

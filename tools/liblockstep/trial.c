@@ -21,8 +21,8 @@ typedef struct trial {
     ls_sim_instance *b;
     ls_step_noise noise_a;
     ls_step_noise noise_b;
-    uint8_t *save; /* NULL: an engine that cannot be saved; `b` goes on from its own state */
-    size_t save_bytes;
+    uint8_t *save; /* NULL: of an engine that cannot save; `b` goes on from its own state */
+    size_t save_room;
     uint8_t *inputs; /* of all slots */
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_rng rng;
@@ -158,14 +158,27 @@ static void choose_inputs(trial *self, ls_tick tick)
     }
 }
 
+/* The save of an engine may grow from tick to tick. */
+static ls_status copy_state(trial *self, ls_tick tick)
+{
+    size_t bytes = ls_sim_instance_save_bytes(self->a);
+    if (bytes > self->save_room) {
+        ls_release(ls_allocator_heap(), self->save);
+        self->save = ls_allocate(ls_allocator_heap(), bytes);
+        self->save_room = self->save ? bytes : 0;
+    }
+    if (bytes == 0 || !self->save) {
+        return bytes == 0 ? LS_OK : LS_NO_MEMORY;
+    }
+    ls_status status = ls_sim_instance_save(self->a, self->save);
+    LS_THEN(status, ls_sim_instance_load(self->b, self->save, bytes, tick));
+    return status;
+}
+
 static ls_status step_both(trial *self, ls_text *why)
 {
     ls_tick tick = ls_sim_instance_tick(self->a);
-    ls_status status = LS_OK;
-    if (self->save) {
-        status = ls_sim_instance_save(self->a, self->save);
-        LS_THEN(status, ls_sim_instance_load(self->b, self->save, self->save_bytes, tick));
-    }
+    ls_status status = copy_state(self, tick);
     if (status != LS_OK) {
         return ls_fail(status, why, "state %u is saved, and cannot be loaded", tick);
     }
@@ -189,10 +202,8 @@ static ls_status open_trial(trial *self, const ls_simulation *simulation,
     ls_status status = ls_sim_instance_create(simulation, config, heap, &self->a, why);
     LS_THEN(status, ls_sim_instance_create(simulation, config, heap, &self->b, why));
     if (status == LS_OK) {
-        self->save_bytes = ls_sim_instance_save_bytes(self->a);
-        self->save = self->save_bytes > 0 ? ls_allocate(heap, self->save_bytes) : NULL;
         self->inputs = ls_allocate(heap, (size_t)config->players * simulation->input_bytes_max + 1);
-        status = self->inputs && (self->save || self->save_bytes == 0) ? LS_OK : LS_NO_MEMORY;
+        status = self->inputs ? LS_OK : LS_NO_MEMORY;
     }
     return status;
 }
