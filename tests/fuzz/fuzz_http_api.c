@@ -22,22 +22,6 @@ typedef struct fields {
         last_event_id[FIELD_BYTES_MAX];
 } fields;
 
-/* Up to the mark, as the library has it: without NUL inside, and bounded. */
-static void read_field(fuzz_input *input, char mark, char field[FIELD_BYTES_MAX])
-{
-    size_t size = 0;
-    while (input->size > 0) {
-        char byte = (char)fuzz_take_u8(input);
-        if (byte == mark) {
-            break;
-        }
-        if (byte != '\0' && size + 1 < FIELD_BYTES_MAX) {
-            field[size++] = byte;
-        }
-    }
-    field[size] = '\0';
-}
-
 static void check_reply(const ls_http_exchange *exchange)
 {
     const ls_http_reply *reply = &exchange->reply;
@@ -86,10 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input input = {bytes, size};
     fields read;
-    read_field(&input, ' ', read.method);
-    read_field(&input, '\n', read.path);
-    read_field(&input, '\n', read.token);
-    read_field(&input, '\n', read.last_event_id);
+    fuzz_take_text(&input, ' ', read.method, sizeof read.method);
+    fuzz_take_text(&input, '\n', read.path, sizeof read.path);
+    fuzz_take_text(&input, '\n', read.token, sizeof read.token);
+    fuzz_take_text(&input, '\n', read.last_event_id, sizeof read.last_event_id);
     const ls_http_request request = {
         .method = read.method,
         .path = read.path,

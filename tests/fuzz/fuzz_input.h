@@ -51,6 +51,19 @@ static inline int32_t fuzz_take_i8(fuzz_input *input)
     return value < 128 ? value : value - 256;
 }
 
+/* The bytes before the next `mark`, or all, as a text; without zeros, and what has no room. */
+static inline void fuzz_take_text(fuzz_input *input, char mark, char *text, size_t capacity)
+{
+    size_t size = 0;
+    uint8_t byte = '\0';
+    while (input->size > 0 && (byte = fuzz_take_u8(input)) != (uint8_t)mark) {
+        if (byte != '\0' && size + 1 < capacity) {
+            text[size++] = (char)byte;
+        }
+    }
+    text[size] = '\0';
+}
+
 /* The next `wanted` bytes, or as many as there are; *size says how many. */
 static inline const uint8_t *fuzz_take_bytes(fuzz_input *input, size_t wanted, size_t *size)
 {

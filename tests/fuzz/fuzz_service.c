@@ -65,14 +65,8 @@ FUZZ_TARGET(ban_list)
     memset(&bans, 0, sizeof bans);
     while (input.size > 0) {
         uint32_t what = fuzz_take_u8(&input) % (LS_BAN_KIND_COUNT + 2);
-        char line[LINE_BYTES_MAX] = "";
-        size_t used = 0;
-        uint8_t byte = '\0';
-        while (input.size > 0 && (byte = fuzz_take_u8(&input)) != '\n') {
-            if (byte != '\0' && used + 1 < sizeof line) {
-                line[used++] = (char)byte;
-            }
-        }
+        char line[LINE_BYTES_MAX];
+        fuzz_take_text(&input, '\n', line, sizeof line);
         if (what <= LS_BAN_KIND_COUNT) { /* one kind that there is not */
             ban(what, line);
         } else {
@@ -90,18 +84,6 @@ FUZZ_TARGET(ban_list)
 enum {
     FIELD_BYTES_MAX = 512,
 };
-
-static void read_field(fuzz_input *input, char field[FIELD_BYTES_MAX])
-{
-    size_t size = 0;
-    uint8_t byte = '\0';
-    while (input->size > 0 && (byte = fuzz_take_u8(input)) != '\n') {
-        if (byte != '\0' && size + 1 < FIELD_BYTES_MAX) {
-            field[size++] = (char)byte;
-        }
-    }
-    field[size] = '\0';
-}
 
 static bool is_known(const char *host, const char *behind, const char *names)
 {
@@ -122,8 +104,8 @@ FUZZ_TARGET(http_host)
     fuzz_input input = {bytes, size};
     char names[FIELD_BYTES_MAX];
     char host[FIELD_BYTES_MAX];
-    read_field(&input, names);
-    read_field(&input, host);
+    fuzz_take_text(&input, '\n', names, sizeof names);
+    fuzz_take_text(&input, '\n', host, sizeof host);
     bool known = ls_http_host_is_known(host, names);
     if (!strchr(host, ':') && known) {
         LS_ASSERT(is_known(host, ":9300", names));

@@ -11,18 +11,6 @@ enum {
     FIELD_BYTES_MAX = 300,
 };
 
-static void read_field(fuzz_input *input, char field[FIELD_BYTES_MAX])
-{
-    size_t size = 0;
-    uint8_t byte = '\0';
-    while (input->size > 0 && (byte = fuzz_take_u8(input)) != '\n') {
-        if (byte != '\0' && size + 1 < FIELD_BYTES_MAX) {
-            field[size++] = (char)byte;
-        }
-    }
-    field[size] = '\0';
-}
-
 static void check_origin(const char *host, const char *origin, const char *names)
 {
     char own[FIELD_BYTES_MAX + 16];
@@ -55,11 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char host[FIELD_BYTES_MAX], origin[FIELD_BYTES_MAX], names[FIELD_BYTES_MAX];
     char list[FIELD_BYTES_MAX], path[FIELD_BYTES_MAX];
     char longer[FIELD_BYTES_MAX + 16];
-    read_field(&input, host);
-    read_field(&input, origin);
-    read_field(&input, names);
-    read_field(&input, list);
-    read_field(&input, path);
+    fuzz_take_text(&input, '\n', host, sizeof host);
+    fuzz_take_text(&input, '\n', origin, sizeof origin);
+    fuzz_take_text(&input, '\n', names, sizeof names);
+    fuzz_take_text(&input, '\n', list, sizeof list);
+    fuzz_take_text(&input, '\n', path, sizeof path);
     check_origin(host, origin, names);
     snprintf(longer, sizeof longer, "br, %s", list);
     LS_ASSERT(ls_web_list_has(longer, "br"));
