@@ -51,6 +51,9 @@ typedef struct ls_child_process_config {
     bool dies_with_parent; /* with the thread that starts it, which has to last */
     bool has_plain_heap;   /* all that its malloc gives out is filled by ls_heap_fill: else glibc
                             * leaves out the blocks in a thread's cache */
+    bool has_large_pages;  /* its malloc asks for pages of 2 MiB, with glibc on Linux: for many MB
+                            * that are touched in turn. GLIBC_TUNABLES in the environment can
+                            * refuse them */
     /* In the child, before it becomes the program: calls what may be called behind a fork, which
      * takes no memory and no lock. NULL: nothing. */
     void (*prepare)(const void *user);

@@ -336,3 +336,18 @@ Test(child_process, plain_heap_is_asked_for_beside_the_settings_of_others)
     cr_assert_str_eq(words_of("echo $OWN $GLIBC_TUNABLES", &own),
                      "2 glibc.malloc.tcache_count=0\n");
 }
+
+/* The last word counts, which is that of who has set the variable. */
+Test(child_process, large_pages_are_asked_for_before_the_settings_of_others)
+{
+    static const char *const given[] = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=0", NULL};
+    const ls_child_process_config refused = {.environment = given, .has_large_pages = true};
+    const ls_child_process_config both = {.has_large_pages = true, .has_plain_heap = true};
+    const ls_child_process_config large = {.has_large_pages = true};
+    unsetenv("GLIBC_TUNABLES");
+    cr_assert_str_eq(words_of("echo $GLIBC_TUNABLES", &refused),
+                     "glibc.malloc.hugetlb=1:glibc.malloc.hugetlb=0\n");
+    cr_assert_str_eq(words_of("echo $GLIBC_TUNABLES", &both),
+                     "glibc.malloc.hugetlb=1:glibc.malloc.tcache_count=0\n");
+    cr_assert_str_eq(words_of("echo $GLIBC_TUNABLES", &large), "glibc.malloc.hugetlb=1\n");
+}

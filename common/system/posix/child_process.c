@@ -81,24 +81,31 @@ void ls_child_process_variables(const char *const *changed, bool (*keeps)(const 
     variables[count] = NULL;
 }
 
-/* The variables by which glibc keeps no blocks for a thread: they can only be had before a process
- * begins. In one block of the heap, which the caller gives back; NULL: there is none. */
-static const char **plain_heap_variables(const char *const *variables)
+/* The variables with what the child's malloc is to do, which glibc is told before a process begins.
+ * Of two that say the same the last one counts. In one block of the heap, which the caller gives
+ * back; NULL: there is none, or there is nothing to say. */
+static const char **heap_variables(const ls_child_process_config *config,
+                                   const char *const *variables)
 {
-    static const char name[] = "GLIBC_TUNABLES=", setting[] = "glibc.malloc.tcache_count=0";
+    static const char name[] = "GLIBC_TUNABLES=";
+    const char *first = config->has_large_pages ? "glibc.malloc.hugetlb=1" : "";
+    const char *last = config->has_plain_heap ? "glibc.malloc.tcache_count=0" : "";
     const char *others = "";
     size_t count = 0, kept = 0;
     for (; variables && variables[count]; count++) {
         bool is_it = strncmp(variables[count], name, sizeof name - 1) == 0;
         others = is_it ? variables[count] + sizeof name - 1 : others;
     }
-    size_t text_bytes = sizeof name + strlen(others) + sizeof setting;
-    const char **made = ls_allocate(ls_allocator_heap(), (count + 2) * sizeof *made + text_bytes);
+    size_t text_bytes = sizeof name + strlen(first) + strlen(others) + strlen(last) + 2;
+    const char **made =
+        *first || *last ? ls_allocate(ls_allocator_heap(), (count + 2) * sizeof *made + text_bytes)
+                        : NULL;
     if (!made) {
         return NULL;
     }
     char *text = (char *)(made + count + 2);
-    snprintf(text, text_bytes, "%s%s%s%s", name, others, *others ? ":" : "", setting);
+    snprintf(text, text_bytes, "%s%s%s%s%s%s", name, first, *first && *others ? ":" : "", others,
+             *last && (*first || *others) ? ":" : "", last);
     made[kept++] = text;
     for (size_t i = 0; i < count; i++) {
         if (strncmp(variables[i], name, sizeof name - 1) != 0) {
@@ -375,8 +382,8 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
     }
     const char *const *own = (const char *const *)(uintptr_t)environ;
     const char *const *environment = config->environment ? config->environment : own;
-    const char **plain = config->has_plain_heap ? plain_heap_variables(environment) : NULL;
-    program_start start = {config, plain ? plain : environment, report[1], getpid()};
+    const char **changed = heap_variables(config, environment);
+    program_start start = {config, changed ? changed : environment, report[1], getpid()};
     pid_t id = fork_child(&start, &before);
     if (id == 0) {
         become(&start);
@@ -388,7 +395,7 @@ ls_status ls_child_process_start(const ls_child_process_config *config, ls_child
         reap(id, &end);
     }
     close(report[0]);
-    ls_release(ls_allocator_heap(), plain);
+    ls_release(ls_allocator_heap(), changed);
     if (error != 0) {
         return ls_fail(error == ENOENT ? LS_NOT_FOUND : LS_IO, why, "cannot start %s: %s",
                        program_of(config), strerror(error));

@@ -10,6 +10,7 @@
 #include "lockstep/protocol/enet/enet_channel.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/tests/lab/bench/many_socket.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"
@@ -133,6 +134,9 @@ typedef struct player {
     bool is_hold_told;
     bool has_base; /* the server has the input before `wanted` */
     uint32_t slot;
+    uint32_t send_rate;   /* ls_send_rate, as OFFER says */
+    uint32_t delay_ticks; /* of inputs, likewise */
+    uint32_t kept_ticks;  /* since its newest packet: their inputs wait for the next one */
     uint32_t sequence;
     ls_tick end;        /* first closed tick that has not come */
     ls_tick next_input; /* first one that has not been made */
@@ -289,6 +293,8 @@ static void receive_offer(player *one, const ls_offer *offer)
     }
     one->state = LOBBY;
     one->slot = offer->slot;
+    one->send_rate = offer->send_rate;
+    one->delay_ticks = offer->input_delay_ticks;
     one->owner->message =
         (ls_message){.kind = LS_MESSAGE_READY, .body.ready = one->owner->script.ready};
     send_message(one);
@@ -457,17 +463,23 @@ static void receive_all(crowd *all)
 
 /* ---- a turn of a player, once in a tick ---- */
 
+/* Inputs are late for nobody here, so that a link which saves packets does so from the start. */
 static void play(player *one)
 {
     crowd *all = one->owner;
+    uint32_t ticks = ls_send_rate_ticks(one->send_rate, true, one->delay_ticks, tick_ns(all));
+    atomic_fetch_add_explicit(&all->plan->figures->turns, 1, memory_order_relaxed);
+    if (++one->kept_ticks < ticks) {
+        return;
+    }
+    one->kept_ticks = 0;
     int64_t since_ns = (int64_t)(all->now_ns - one->close_ns) +
-                       (int64_t)(LEAD_TICKS * tick_ns(all)); /* of inputs to make */
+                       (int64_t)((LEAD_TICKS + ticks - 1) * tick_ns(all)); /* of inputs to make */
     if (since_ns >= 0) {
         ls_tick due = (ls_tick)((uint64_t)since_ns / tick_ns(all)) + 1;
         one->next_input = LS_MAX(one->next_input, LS_MIN(due, one->end + LS_LEAD_TICKS_MAX / 2));
     }
     send_inputs(one);
-    atomic_fetch_add_explicit(&all->plan->figures->turns, 1, memory_order_relaxed);
 }
 
 static void wake(player *one)

@@ -17,9 +17,9 @@ typedef struct bench_light_figures {
     _Atomic uint32_t playing; /* now */
     _Atomic uint32_t strayed; /* times that a player's room left the script */
     _Atomic uint32_t lost;    /* times that a player lost its connection */
-    _Atomic uint64_t turns;   /* of players who play: each sends a packet */
-    _Atomic uint64_t cpu_ns;  /* of their process */
-    _Atomic uint64_t ticks;   /* that players have had confirmed, with equal inputs */
+    _Atomic uint64_t turns; /* of players who play, one a tick: each sends the packet that is due */
+    _Atomic uint64_t cpu_ns; /* of their process */
+    _Atomic uint64_t ticks;  /* that players have had confirmed, with equal inputs */
 } bench_light_figures;
 
 typedef struct bench_light_crowd {
