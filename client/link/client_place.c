@@ -1,7 +1,7 @@
 #include "lockstep/client/link/client_place.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/system/private_file.h"
 #include "lockstep/protocol/relay/relay_packet.h"
 #include "lockstep/protocol/sealed/invite.h"

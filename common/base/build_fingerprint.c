@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/build_fingerprint.h"
 
-#include "lockstep/common/base/case_function.h"
+#include "lockstep/common/base/language.h"
 
 #include <string.h>
 

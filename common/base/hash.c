@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash_variant.h"
-#include "lockstep/common/base/hash_wide.h"
 
 #define LONG_BYTES 1024 /* from here on asking the processor costs less than it saves */
 

@@ -24,6 +24,19 @@ uint64_t ls_hash_pair(uint64_t a, uint64_t b);
 /* "xxhash 0.8.1" */
 const char *ls_hash_library(void);
 
+/* ---- for processors with wide registers: the same values, at 1.5 times the speed or more. A file
+ * for each kind, since it is built for those processors alone ---- */
+
+uint64_t ls_hash_bytes_avx2(const void *bytes, size_t size, uint64_t seed);
+uint64_t ls_hash_bytes_avx512(const void *bytes, size_t size, uint64_t seed);
+
+void ls_hash_chunks_avx2(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+void ls_hash_chunks_avx512(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+
+/* For any processor. */
+uint64_t ls_hash_bytes_plain(const void *bytes, size_t size, uint64_t seed);
+void ls_hash_chunks_plain(const void *bytes, size_t size, size_t chunk_bytes, uint8_t *hashes);
+
 LS_C_END
 
 #endif

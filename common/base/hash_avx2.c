@@ -1,5 +1,5 @@
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/hash_variant.h"
-#include "lockstep/common/base/hash_wide.h"
 
 uint64_t ls_hash_bytes_avx2(const void *bytes, size_t size, uint64_t seed)
 {

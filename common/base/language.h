@@ -35,4 +35,50 @@
 #define LS_TICK_CODE
 #endif
 
+/* ---- case function: a function that says something of each value in a list. The list is an X
+ * macro, as LS_STATUS_MAP; `row` turns one of its rows into an LS_CASE. Used by the files that own
+ * a list ---- */
+
+#define LS_CASE(label, result)                                                                     \
+    case label:                                                                                    \
+        return result;
+
+#define LS_CASE_FUNCTION(result_type, function, type, map, row, otherwise)                         \
+    result_type function(type value)                                                               \
+    {                                                                                              \
+        switch ((int)value) {                                                                      \
+            map(row)                                                                               \
+        }                                                                                          \
+        return otherwise;                                                                          \
+    }
+
+/* Rows of lists X(NAME, number, text): the name as it is written, or the text. */
+#define LS_CASE_NAME(name, number, text) LS_CASE(number, #name)
+#define LS_CASE_TEXT(name, number, text) LS_CASE(number, text)
+
+/* ---- sanitizers: which of them a file is compiled with, 1 or 0. gcc says so by macros, clang by
+ * features. Used where memory is handed out, and by tests that look at memory ---- */
+
+#if defined(__has_feature)
+#define LS_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define LS_HAS_FEATURE(feature) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || LS_HAS_FEATURE(address_sanitizer)
+#define LS_HAS_ADDRESS_SANITIZER 1
+#else
+#define LS_HAS_ADDRESS_SANITIZER 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || LS_HAS_FEATURE(thread_sanitizer)
+#define LS_HAS_THREAD_SANITIZER 1
+#else
+#define LS_HAS_THREAD_SANITIZER 0
+#endif
+
+/* The heap is the sanitizer's. */
+#define LS_IS_SANITIZED                                                                            \
+    (LS_HAS_ADDRESS_SANITIZER || LS_HAS_THREAD_SANITIZER || LS_HAS_FEATURE(memory_sanitizer))
+
 #endif

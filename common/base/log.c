@@ -1,12 +1,13 @@
 #include "lockstep/common/base/log.h"
 
-#include "lockstep/common/base/hidden_secret.h"
 #include "lockstep/common/base/limits.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static void stderr_write(void *user, ls_log_level level, const char *line)
 {
@@ -72,4 +73,30 @@ ls_log ls_log_budget_begin(ls_log_budget *budget, ls_log *log, uint64_t now_ns)
         budget->hidden = 0;
     }
     return before;
+}
+
+/* ---- hidden secrets ---- */
+
+/* Of an invite's parts (protocol/sealed/invite.h). */
+enum {
+    KEY_CHARACTERS = 43,
+    SECRET_CHARACTERS = 22,
+};
+
+void ls_hidden_secret_apply(char *sentence)
+{
+    static const char fragment[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    for (char *at = sentence; *at != '\0';) {
+        size_t size = strspn(at, fragment);
+        bool is_behind = at > sentence && at[-1] == '#' && size >= SECRET_CHARACTERS;
+        bool is_alone = size > KEY_CHARACTERS + SECRET_CHARACTERS && at[KEY_CHARACTERS] == '.' &&
+                        strcspn(at + KEY_CHARACTERS + 1, ".") >= SECRET_CHARACTERS;
+        if (is_behind || is_alone) {
+            memcpy(at, "...", 3);
+            memmove(at + 3, at + size, strlen(at + size) + 1);
+            size = 3;
+        }
+        at += size + (at[size] != '\0');
+    }
 }

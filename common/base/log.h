@@ -47,6 +47,13 @@ typedef struct ls_log_budget {
  * puts back what is returned. When it is the first one again, the log says how many were not. */
 ls_log ls_log_budget_begin(ls_log_budget *budget, ls_log *log, uint64_t now_ns);
 
+/* ---- hidden secrets: people show errors to others, so a sentence loses what lets somebody into a
+ * server. Called for errors and warnings, and by the command line ---- */
+
+/* Puts "..." in the place of what stands behind the '#' of an invite, and of such a part that
+ * stands alone. */
+void ls_hidden_secret_apply(char *sentence);
+
 LS_C_END
 
 #endif

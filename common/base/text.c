@@ -188,3 +188,101 @@ void ls_name_copy(char *field, size_t capacity, const char *name)
     field[size] = '\0';
     ls_text_make_printable(field, size);
 }
+
+/* ---- hex ---- */
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void ls_hex_write(char *text, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = hex_digits[bytes[i] >> 4];
+        text[2 * i + 1] = hex_digits[bytes[i] & 15u];
+    }
+    text[2 * size] = '\0';
+}
+
+/* 16 for a character that is no digit. */
+static uint32_t value_of_digit(char digit)
+{
+    char small = digit >= 'A' && digit <= 'F' ? (char)(digit - 'A' + 'a') : digit;
+    const char *found = memchr(hex_digits, small, sizeof hex_digits - 1);
+    return found ? (uint32_t)(found - hex_digits) : 16;
+}
+
+bool ls_hex_read(const char *text, uint8_t *bytes, size_t size)
+{
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < size; i++) {
+        uint32_t high = value_of_digit(text[2 * i]);
+        uint32_t low = value_of_digit(text[2 * i + 1]);
+        wrong |= (high | low) & 16;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return wrong == 0;
+}
+
+bool ls_hex_read_number(const char *text, uint32_t digit_count, uint64_t *out)
+{
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < digit_count; i++) {
+        bool is_capital = text[i] >= 'A' && text[i] <= 'F';
+        uint32_t value = is_capital ? 16 : value_of_digit(text[i]);
+        if (value == 16) {
+            return false;
+        }
+        number = number << 4 | value;
+    }
+    *out = number;
+    return true;
+}
+
+/* ---- plain text ---- */
+
+enum {
+    DIGITS_MAX = 20,
+    HEX_DIGITS = 16,
+};
+
+static void add_byte(ls_plain_text *text, char byte)
+{
+    if (text->size + 1 < text->capacity) {
+        text->bytes[text->size++] = byte;
+    }
+    text->bytes[text->size] = '\0';
+}
+
+void ls_plain_text_add(ls_plain_text *text, const char *words)
+{
+    for (size_t i = 0; words[i] != '\0'; i++) {
+        add_byte(text, words[i]);
+    }
+}
+
+void ls_plain_text_add_clean(ls_plain_text *text, const char *words)
+{
+    for (size_t i = 0; words[i] != '\0'; i++) {
+        bool is_clean = words[i] >= ' ' && words[i] <= '~' && words[i] != '"' && words[i] != '\\';
+        add_byte(text, is_clean ? words[i] : '?');
+    }
+}
+
+void ls_plain_text_add_number(ls_plain_text *text, uint64_t number, uint32_t digits_min)
+{
+    char digits[DIGITS_MAX];
+    uint32_t count = 0;
+    while (count < DIGITS_MAX && (number > 0 || count < digits_min || count == 0)) {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    }
+    while (count > 0) {
+        add_byte(text, digits[--count]);
+    }
+}
+
+void ls_plain_text_add_hash(ls_plain_text *text, uint64_t hash)
+{
+    for (uint32_t i = HEX_DIGITS; i-- > 0;) {
+        add_byte(text, hex_digits[hash >> 4 * i & 15u]);
+    }
+}

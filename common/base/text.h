@@ -7,7 +7,9 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 LS_C_BEGIN
 
@@ -34,6 +36,36 @@ void ls_text_make_printable(char *text, size_t size);
 /* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cut at a character if it is
  * too long, and makes it printable. */
 void ls_name_copy(char *field, size_t capacity, const char *name);
+
+/* ---- hex: bytes as hexadecimal digits, two for each, and numbers ---- */
+
+/* 2 * `size` small digits and a NUL. */
+void ls_hex_write(char *text, const uint8_t *bytes, size_t size);
+
+/* Reads 2 * `size` characters, which are there, small or capital. False, with anything in `bytes`,
+ * when one is no digit; it takes as long then, for what is read may be a secret. */
+bool ls_hex_read(const char *text, uint8_t *bytes, size_t size);
+
+/* Reads a number of 1 .. 16 small digits, in front of whatever follows. False, and `out` is as it
+ * was, when the text has fewer. */
+bool ls_hex_read_number(const char *text, uint32_t digit_count, uint64_t *out);
+
+/* ---- plain text: a line out of words and numbers, with nothing that a handler of signals may not
+ * call: no memory, no locale, no printf. Bytes that do not fit are left out ---- */
+
+/* The bytes end with a NUL from the first call on. */
+typedef struct ls_plain_text {
+    char *bytes;
+    size_t capacity; /* 1 or more */
+    size_t size;
+} ls_plain_text;
+
+void ls_plain_text_add(ls_plain_text *text, const char *words);
+/* With '?' in place of each byte that is no printable ASCII, or is '"' or '\'. */
+void ls_plain_text_add_clean(ls_plain_text *text, const char *words);
+/* With zeros before it up to so many digits. */
+void ls_plain_text_add_number(ls_plain_text *text, uint64_t number, uint32_t digits_min);
+void ls_plain_text_add_hash(ls_plain_text *text, uint64_t hash); /* 16 hex digits */
 
 LS_C_END
 

@@ -1,6 +1,6 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
-#include "lockstep/common/base/case_function.h"
+#include "lockstep/common/base/language.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "lockstep/common/encoding/journal_record.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/case_function.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/encoding/match_stream.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "lockstep/common/journal/desync_bundle.h"
 
-#include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/compress/compress.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/encoding/match_stream.h"

@@ -1,7 +1,6 @@
 #include "lockstep/common/loader/plugin_crash.h"
 
-#include "lockstep/common/base/case_function.h"
-#include "lockstep/common/base/plain_text.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/system/signals.h"
 

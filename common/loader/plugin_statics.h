@@ -6,8 +6,8 @@
 #define LOCKSTEP_COMMON_LOADER_PLUGIN_STATICS_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/base/sanitizers.h"
 
 #include <stdbool.h>
 #include <stdint.h>

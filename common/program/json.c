@@ -1,7 +1,7 @@
 #include "lockstep/common/program/json.h"
 
-#include "lockstep/common/base/hex.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/system/output.h"
 
 #include <cjson/cJSON.h>

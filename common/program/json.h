@@ -5,7 +5,6 @@
 #ifndef LOCKSTEP_COMMON_PROGRAM_JSON_H
 #define LOCKSTEP_COMMON_PROGRAM_JSON_H
 
-#include "lockstep/common/base/plain_text.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/system/private_file.h"
 
 #include <stdio.h>

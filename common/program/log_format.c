@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/log_format.h"
 
-#include "lockstep/common/base/plain_text.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/option.h"
 

@@ -5,7 +5,6 @@
 #define LOCKSTEP_COMMON_PROGRAM_LOG_FORMAT_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/base/plain_text.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 

@@ -1,8 +1,8 @@
 #include "lockstep/common/simulation/state_schema.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/maths/stable_sort.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/system/socket_layer.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/protocol/enet/enet_datagram.h"
 
-#include "lockstep/common/base/case_function.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 
 /* Format of ENet 1.3: a header, then 1 to 32 commands, each with its own header of four bytes:

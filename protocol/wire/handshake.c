@@ -1,7 +1,7 @@
 #include "lockstep/protocol/wire/handshake.h"
 
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/simulation/arithmetic_check.h"
 
 #include <inttypes.h>

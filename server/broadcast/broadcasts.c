@@ -1,7 +1,6 @@
 #include "lockstep/server/broadcast/broadcasts.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/hex.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/program/json.h"

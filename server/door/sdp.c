@@ -1,6 +1,6 @@
 #include "lockstep/server/door/sdp.h"
 
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 
 #include <ctype.h>
 #include <stdio.h>

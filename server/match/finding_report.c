@@ -1,6 +1,6 @@
 #include "lockstep/server/match/finding_report.h"
 
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/server/investigation/conclusion.h"
 #include "lockstep/server/match/tick_log.h"
 

@@ -1,7 +1,7 @@
 #include "lockstep/server/rooms/room_files.h"
 
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "lockstep/server/service/plugin_choice.h"
 
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/system/file.h"
 
 #include <stdio.h>

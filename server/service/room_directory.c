@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 
 #include <string.h>
 

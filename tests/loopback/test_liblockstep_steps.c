@@ -1,5 +1,5 @@
 /* Games of liblockstep that are made, fed or stepped in ways that a program may not have meant. */
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/tools/liblockstep/lockstep.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE /* setenv, mkdtemp */
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"

@@ -1,7 +1,7 @@
 /* Transport over UDP: hostile datagrams, and what it sends. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/tests/loopback/station.h"
 

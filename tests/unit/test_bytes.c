@@ -1,8 +1,7 @@
 /* The small parts of common/base: bytes, texts, sets, counts and secrets. */
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/hex.h"
-#include "lockstep/common/base/hidden_secret.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/base/slot_set.h"
 #include "lockstep/common/base/status.h"

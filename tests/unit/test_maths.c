@@ -1,7 +1,6 @@
 /* Arithmetic, random numbers, sorting and hashes, which every simulation stands on. */
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/base/hash_wide.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/common/simulation/arithmetic_check.h"

@@ -1,6 +1,6 @@
 /* Plug-ins, and whether their maths is strict. */
 #define _DEFAULT_SOURCE /* mkstemps */
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/loader/maths_check.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/sim_instance.h"

@@ -1,8 +1,8 @@
 #include "lockstep/common/simulation/sim_instance.h"
 
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

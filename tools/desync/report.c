@@ -1,6 +1,6 @@
 #include "lockstep/tools/desync/report.h"
 
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 
 #include <inttypes.h>
 #include <string.h>

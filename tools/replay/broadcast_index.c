@@ -1,6 +1,6 @@
 #include "lockstep/tools/replay/broadcast_index.h"
 
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/program/json.h"
 
 #include <string.h>

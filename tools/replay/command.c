@@ -1,6 +1,6 @@
 #include "lockstep/tools/replay/command.h"
 
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"

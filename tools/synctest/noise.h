@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_NOISE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_NOISE_H
 
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 
 #include <stdbool.h>
 #include <stddef.h>

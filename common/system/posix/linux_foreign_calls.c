@@ -3,7 +3,6 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/sanitizers.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/system/library.h"
 #include "lockstep/common/system/memory.h"

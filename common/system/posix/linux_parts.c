@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/posix/parts.h"
 
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/common/system/program_start.h"

@@ -2,7 +2,7 @@
 #include "lockstep/tests/lab/faultsim/match_memory.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/sanitizers.h"
+#include "lockstep/common/base/language.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
