@@ -4,7 +4,7 @@
 #include "lockstep/client/session/joiner.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/time/timestep.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/simulation/save_fault.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
 
 #include <inttypes.h>

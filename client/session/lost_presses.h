@@ -5,7 +5,6 @@
 #define LOCKSTEP_CLIENT_SESSION_LOST_PRESSES_H
 
 #include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/common/simulation/input_masks.h"
 
 /* Inputs whose edges can wait for a later input; those of more are lost. */
 #define LS_LOST_PRESSES_MAX 16u

@@ -5,7 +5,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/build_fingerprint.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "lockstep/common/journal/journal_index.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <inttypes.h>
 #include <string.h>

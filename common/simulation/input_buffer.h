@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulation/simulation.h"
 
 #include <string.h>
@@ -64,6 +65,27 @@ ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
 
 /* Asks for the memory of a tick and of those around it, before it is used. */
 void ls_input_buffer_prefetch(const ls_input_buffer *buffer, ls_tick tick);
+
+/* ---- masks: which bits of a simulation's inputs are edges and which are buttons (ls_input_bits),
+ * and an input without its edges ---- */
+
+typedef struct ls_input_masks {
+    uint32_t bytes; /* of each mask: input_bytes_max */
+    uint8_t *edges;
+    uint8_t *buttons; /* none of them an edge */
+    bool has_buttons;
+} ls_input_masks;
+
+/* *out is NULL when the simulation says nothing of its inputs. NO_MEMORY. */
+ls_status ls_input_masks_create(const ls_sim_instance *instance, const ls_allocator *allocator,
+                                ls_input_masks **out);
+
+/* An input of edges alone is one as a whole. */
+bool ls_input_masks_is_whole(const ls_input_masks *masks, uint32_t size);
+bool ls_input_masks_has_edges(const ls_input_masks *masks, const ls_slot_input *input);
+
+/* Leaves out edges; returns the size that is left. */
+uint32_t ls_input_masks_leave_out_edges(const ls_input_masks *masks, uint8_t *bytes, uint32_t size);
 
 LS_C_END
 

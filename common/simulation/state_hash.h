@@ -1,4 +1,5 @@
-/* State hash: the state hash of a state, and the chain of state hashes that a match compares.
+/* State hash: the state hash of a state, and the chains of state hashes and of closed ticks that a
+ * match compares.
  * Canonical: the same state gives the same state hash on either byte order, with any compiler. The
  * state hash is a hash over the hashes of LS_HASH_CHUNK_BYTES chunks, so that a differing chunk can
  * be found without sending the state. Called by instances, match and session; never by a
@@ -7,6 +8,7 @@
 #define LOCKSTEP_COMMON_SIMULATION_STATE_HASH_H
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/common/simulation/state_schema.h"
 
 LS_C_BEGIN
@@ -42,6 +44,18 @@ const uint8_t *ls_state_hasher_chunk_hashes(const ls_state_hasher *hasher);
  * compares them all. */
 uint64_t ls_hash_chain_start(uint64_t state_hash);
 uint64_t ls_hash_chain_next(uint64_t chain, uint64_t state_hash);
+
+/* ---- tick chain: a digest of all the closed ticks of a match up to a tick. Equal chains mean the
+ * same inputs and events on every tick before it, whatever was simulated with them: so a server
+ * that comes back from its journal recognises the closed ticks that a client still holds. Knows
+ * nothing of states ---- */
+
+/* The chain before tick 0. */
+#define LS_TICK_CHAIN_START UINT64_C(0x7469636b63686169)
+
+/* The chain before tick inputs->tick + 1, from the one before inputs->tick: XXH3 (seed 0) over
+ * le64(chain), le32(tick) and per slot le32(size << 8 | events), le64(XXH3 of the input). */
+uint64_t ls_tick_chain_next(uint64_t chain, const ls_tick_inputs *inputs);
 
 LS_C_END
 

@@ -3,8 +3,8 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/common/simulations/spring/spring.h"
-#include "lockstep/common/simulations/tumble/tumble.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
+#include "lockstep/common/simulations/units/units_state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
-#include "lockstep/common/simulation/input_masks.h"
+#include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/common/time/timestep.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/common/simulation/save_fault.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <inttypes.h>
 #include <stddef.h>

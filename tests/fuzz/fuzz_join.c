@@ -16,7 +16,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"

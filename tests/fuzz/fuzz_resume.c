@@ -8,7 +8,7 @@
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/server/match/match.h"

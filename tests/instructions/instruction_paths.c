@@ -4,8 +4,8 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/rope/rope.h"
-#include "lockstep/common/simulations/tumble/tumble.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/lab/bench/memory_match.h"
 
 #include <stdio.h>

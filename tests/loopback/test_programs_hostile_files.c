@@ -4,7 +4,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/loopback/hosted.h"
 #include "lockstep/tests/support/plugin_fixture.h"
 

@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/loopback/hosted.h"
 #include "lockstep/tests/support/late_journal.h"

@@ -1,5 +1,5 @@
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/match/match_test.h"
 
 /* ---- agreement ---- */

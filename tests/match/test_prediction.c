@@ -2,7 +2,7 @@
  * the server's, their own input shows at once, and what they cannot guess is played again. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 

@@ -1,7 +1,7 @@
 /* The recorder writes a match down, and leaves something out while a disk is slow or full. */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/server/journal/recorder.h"
 #include "lockstep/tests/match/match_test.h"

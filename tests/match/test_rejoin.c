@@ -1,7 +1,7 @@
 /* Coming late and coming back, seen from the server: the seat, how the state comes, when
  * the input counts, and that no client that lies or stops half way hurts those who play. */
 #include "lockstep/common/base/secret.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"

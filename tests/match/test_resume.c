@@ -1,6 +1,6 @@
 /* A server that was killed comes back from what its journal held: no closed tick is lost that a
  * client which comes back has seen, and the match goes on. */
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/match/match_test.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* A server that came back is told by raw peers what it lacks: lies, contradictions, parts, ticks
  * that nobody asked for; and who gets which seat, whether the journal knew of its players or not.
  */
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"

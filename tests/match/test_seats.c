@@ -1,6 +1,6 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/program/player_name.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/investigation/desync_finding.h"

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"

@@ -4,7 +4,6 @@
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
-#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/schema/nasty_state.h"
 

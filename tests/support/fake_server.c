@@ -4,7 +4,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 
 #include <criterion/criterion.h>

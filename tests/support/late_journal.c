@@ -4,7 +4,6 @@
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 
 #include <stdlib.h>
 #include <string.h>

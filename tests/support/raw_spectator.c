@@ -3,7 +3,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "lockstep/common/encoding/tick_block.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"

@@ -3,7 +3,7 @@
 #include "lockstep/client/session/prediction.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"

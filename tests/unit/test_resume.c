@@ -1,9 +1,8 @@
 /* The match of a server that goes on from a journal: where its simulation begins, who sits where,
  * and how it goes on where ticks are missing or the end is torn; journals that are refused. */
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/server/journal/resume.h"
 #include "lockstep/tests/support/sim_fixture.h"
 

@@ -1,5 +1,5 @@
 /* A session whose link is lost, against a server that a test plays. */
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/tests/unit/session_fixture.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/diagnosis/state_inspector.h"
 #include "lockstep/common/diagnosis/state_tree.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/support/arena_fixture.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

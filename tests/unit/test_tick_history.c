@@ -1,7 +1,7 @@
 /* The past of a match: its ticks, and states that are played again. */
 #define _DEFAULT_SOURCE /* mincore */
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/server/investigation/diff_pool.h"
 #include "lockstep/server/investigation/tick_search.h"

@@ -1,6 +1,5 @@
 /* Tumble: players, pictures and hands; the search for pairs; physics. */
 #include "lockstep/common/simulations/tumble/tumble_collide.h"
-#include "lockstep/common/simulations/tumble/tumble_contacts.h"
 #include "lockstep/common/simulations/tumble/tumble_state.h"
 #include "lockstep/tests/support/sim_fixture.h"
 

@@ -1,5 +1,4 @@
 #include "lockstep/common/simulation/state_schema.h"
-#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/support/kept.h"
 

@@ -1,7 +1,6 @@
 #include "lockstep/tools/replay/playback.h"
 
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "lockstep/common/simulations/arena/arena_collide.h"
-#include "lockstep/common/simulations/arena/arena_grid.h"
 #include "lockstep/common/simulations/arena/arena_world.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-#include "lockstep/common/simulations/tumble/tumble.h"
 
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/stable_sort.h"

@@ -6,10 +6,19 @@
 
 #include "lockstep/common/maths/fixed.h"
 #include "lockstep/common/maths/interpolate.h"
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/common/simulations/cell_grid.h"
-#include "lockstep/common/simulations/tumble/tumble.h"
 
 #include <stdbool.h>
+
+/* An input is a pad of three bytes: buttons; how hard to push along x and along y, i8, -127 .. 127
+ * (-128 counts as -127). Along x is right in the picture, along y is away. Missing bytes are 0. */
+#define LS_TUMBLE_PAD_BYTES 3u
+#define LS_TUMBLE_JUMP 0x01u
+
+/* Rigid boxes and balls in space fall into a room with a floor and four walls, pile up and come to
+ * rest; players are balls that push them about. Fixed point throughout; z is up. */
+const ls_simulation *ls_tumble_simulation(void);
 
 /* ---- Vec3: vectors and rotations in space, in fixed point. Overflow wraps as ls_fixed does;
  * lengths up to 2^15 are safe everywhere ---- */

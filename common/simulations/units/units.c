@@ -1,4 +1,3 @@
-#include "lockstep/common/simulations/units/units.h"
 
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/units/units_state.h"

@@ -11,18 +11,32 @@
 
 #include <stdint.h>
 
+/* A small strategy battle, the built-in simulation with variable-length inputs: up to eight armies
+ * of soldiers, archers and scouts march, fight, retreat and are reinforced in waves; players give
+ * orders to selections of their units.
+ * Every seat's army stands at its base from state 0 and guards it. When a player leaves, the army
+ * stops where it is, goes on guarding, and is neither commanded nor reinforced until somebody
+ * takes the seat again; if none of it is left by then, it is raised anew. */
+const ls_simulation *ls_units_simulation(void);
+
 /* ---- Units orders: what a player may tell an army, and its bytes. Reading is safe for any bytes
  * and judges form alone; whether a unit exists and whose it is the step decides, and ignores what
- * makes no sense. * An input is any number of orders, one after the other, up to its end. All
- * numbers are little-endian. An order that is cut short or has an unknown head ends the reading,
- * and so does the limit of LS_UNITS_ORDERS_MAX orders; what stands before counts. * order = head
- * selection argument head = u8: verb in the low four bits, form of the selection in the high four
- * selection = LIST: u8 count, count * u16 unit KINDS: u8 mask, bit k for every unit of kind k
- * AREA: u8 mask, point, point: those of these kinds between two corners argument = STOP: nothing;
- * MOVE, ATTACK_MOVE: point; ATTACK: u16 unit point = u16 x, u16 y in 1/64 m * Units are named by
- * slot. A selection takes the sender's own living units and passes over all others; one without
- * any is an order to nobody ---- */
+ * makes no sense ---- */
 
+/* An input is any number of orders, one after the other, up to its end. All numbers are
+ * little-endian. An order that is cut short or has an unknown head ends the reading, and so does
+ * the limit of LS_UNITS_ORDERS_MAX orders; what stands before counts.
+ *
+ *   order     = head selection argument
+ *   head      = u8: verb in the low four bits, form of the selection in the high four
+ *   selection = LIST: u8 count, count * u16 unit
+ *               KINDS: u8 mask, bit k for every unit of kind k
+ *               AREA: u8 mask, point, point: those of these kinds between two corners
+ *   argument  = STOP: nothing; MOVE, ATTACK_MOVE: point; ATTACK: u16 unit
+ *   point     = u16 x, u16 y in 1/64 m
+ *
+ * Units are named by slot. A selection takes the sender's own living units and passes over all
+ * others; one without any is an order to nobody. */
 #define LS_UNITS_INPUT_BYTES_MAX 512u
 #define LS_UNITS_ORDERS_MAX 16u
 #define LS_UNITS_LIST_MAX 240u

@@ -4,7 +4,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/common/simulation/tick_chain.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/tests/lab/bench/child.h"
 #include "lockstep/tests/lab/bench/memory_match.h"

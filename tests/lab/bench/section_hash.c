@@ -1,7 +1,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/common/system/memory.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/sections.h"

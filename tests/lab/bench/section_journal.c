@@ -2,7 +2,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/server/journal/recorder.h"
 #include "lockstep/tests/lab/bench/journal_maker.h"
 #include "lockstep/tests/lab/bench/memory_match.h"

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
 #include "lockstep/tests/lab/bench/memory_match.h"
 #include "lockstep/tests/lab/bench/sections.h"

@@ -3,8 +3,8 @@
 #include "lockstep/client/view/view.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/common/simulations/tumble/tumble.h"
-#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/lab/bench/sections.h"
 
 #include <stdio.h>
