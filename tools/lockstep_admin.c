@@ -1,7 +1,7 @@
 /* lockstep-admin: reads the command line, and asks the API of a service. */
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/tools/admin/admin_command.h"
 
 #include <string.h>

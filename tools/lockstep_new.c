@@ -1,7 +1,7 @@
 /* lockstep-new: reads the command line, makes the directory, says how to go on. */
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/tools/new/new_game.h"
 
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/html.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/runtime/event_loop.h"

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/tools/schema/debug_types.h"
 

@@ -8,7 +8,6 @@
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"

@@ -4,7 +4,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/common/program/key_file.h"
 #include "lockstep/common/program/player_name.h"
 #include "lockstep/common/system/output.h"

@@ -6,7 +6,6 @@
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/runtime/rerun/rerun_process.h"
 #include "lockstep/common/simulation/simulation.h"
 

@@ -4,7 +4,6 @@
 #define LOCKSTEP_CLIENT_PROGRAM_FINDER_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 
 typedef struct ls_finder_config {
     bool is_asked;         /* whether the command line asks for it at all */

@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/byte_stream.h"
-#include "lockstep/common/encoding/match_stream.h"
+#include "lockstep/common/encoding/journal_record.h"
 #include "lockstep/common/simulation/state_schema.h"
 
 #include <string.h>

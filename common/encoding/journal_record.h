@@ -12,6 +12,21 @@
 
 LS_C_BEGIN
 
+/* ---- what identifies a match, as lists of fields that every format kept on disk shares:
+ * configuration, digests, build fingerprint ---- */
+
+/* The configuration as every version of the formats has it; and what later ones may have behind the
+ * rest: an exact tick rate, strings, and sizes and digests of files. */
+void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config);
+void ls_sim_config_later_stream(ls_byte_stream *stream, ls_sim_config *config);
+
+/* The same as the last list of a record, which is not there where there is nothing to tell: so that
+ * records without strings and files are as they always were. */
+void ls_sim_config_end_stream(ls_byte_stream *stream, ls_sim_config *config);
+
+void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests);
+void ls_build_fingerprint_stream(ls_byte_stream *stream, ls_build_fingerprint *print);
+
 /* X(NAME, number, what a person reads). Numbers never change their meaning. */
 #define LS_JOURNAL_KIND_MAP(X)                                                                     \
     X(HEADER, 1, "header")                                                                         \

@@ -4,7 +4,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/compress/compress.h"
 #include "lockstep/common/diagnosis/desync_class.h"
-#include "lockstep/common/encoding/match_stream.h"
+#include "lockstep/common/encoding/journal_record.h"
 #include "lockstep/common/journal/desync_bundle_format.h"
 #include "lockstep/common/simulation/save_image.h"
 

@@ -43,8 +43,6 @@ ls_journal_index_entry ls_journal_index_read(const uint8_t *bytes, uint32_t numb
 /* Whether a file is called as journals are: something.journal. */
 bool ls_journal_is_named(const char *name);
 
-/* ---- journal_read.c ---- */
-
 extern const ls_record_format ls_journal_format;
 
 /* The place of a block or a snapshot, in their order: `*number` counts up from 0. False at the end.

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/loader/plugin_sections.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/machine.h"
 

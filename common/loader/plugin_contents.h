@@ -61,6 +61,36 @@ void ls_plugin_contents_variables(const ls_plugin_contents *file, ls_text *out);
 /* Files that the file names and that are there, with hashes of their bytes; "none". */
 void ls_plugin_contents_data(const ls_plugin_contents *file, ls_text *out);
 
+/* ---- sections: the parts of a plug-in's file by their names, as the format of the system has
+ * them: plugin_contents_elf.c, or plugin_none.c, where there are none. Called by plugin_contents
+ * and plugin_statics ---- */
+
+typedef struct ls_plugin_section {
+    const char *bytes; /* NULL: there is none */
+    size_t size;
+} ls_plugin_section;
+
+/* The first section of this name that lies in the file as it is. */
+ls_plugin_section ls_plugin_section_find(const ls_plugin_contents *file, const char *name);
+
+/* The name of the variable at this address, of a thread-local one counted from the beginning of
+ * these, and where it begins and how long it is, as the file's symbols have it; NULL: they do not
+ * say. */
+const char *ls_plugin_section_variable(const ls_plugin_contents *file, uint64_t address,
+                                       bool is_thread_local, uint64_t *begin, uint64_t *size);
+
+/* The next text of a section that ends with NUL; NULL behind the last one. */
+const char *ls_plugin_section_next(const ls_plugin_section *texts, const char *text);
+
+/* ---- whether a shared object has all the bytes that it says it has. The dynamic linker maps a
+ * file that was cut off and dies of a bus error. Called by the plug-in loader, before it opens the
+ * file, and by tools that read plug-ins ---- */
+
+/* PLUGIN when bytes are missing, with "it is cut off: 3000 bytes of 15312". OK for anything else,
+ * also for files that cannot be read or are no shared objects of this machine: the linker has
+ * better words for those. */
+ls_status ls_plugin_file_check(const char *path, ls_text *why);
+
 LS_C_END
 
 #endif

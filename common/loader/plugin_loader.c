@@ -4,7 +4,6 @@
 #include "lockstep/common/loader/maths_check.h"
 #include "lockstep/common/loader/own_game.h"
 #include "lockstep/common/loader/plugin_contents.h"
-#include "lockstep/common/loader/plugin_file.h"
 #include "lockstep/common/simulation/plugin_place.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/builtin.h"

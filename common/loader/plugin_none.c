@@ -1,6 +1,5 @@
 #include "lockstep/common/loader/maths_check.h"
-#include "lockstep/common/loader/plugin_file.h"
-#include "lockstep/common/loader/plugin_sections.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_statics.h"
 
 /* Plug-ins of this system do not tell what they call. */

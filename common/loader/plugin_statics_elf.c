@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/loader/plugin_statics.h"
 
-#include "lockstep/common/loader/plugin_sections.h"
+#include "lockstep/common/loader/plugin_contents.h"
 
 #include <link.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Exponentials, logarithms, and what is made of them: powers, roots of sums and hyperbolic
  * functions. pow is e^(y ln x) with ln x as a pair. */
 #include "lockstep/common/maths/strict_parts.h"
-#include "lockstep/common/maths/strict_tables.h"
 
 #include "lockstep/common/maths/strict_math.h"
 

@@ -1,7 +1,7 @@
 #include "lockstep/common/program/command_line.h"
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/system/program_start.h"
 

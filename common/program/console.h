@@ -6,6 +6,8 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/program/log_format.h"
 #include "lockstep/common/system/output.h"
 
@@ -64,5 +66,23 @@ bool ls_console_has_true_colour(void);
 
 /* Takes the live block off the terminal. */
 void ls_console_clear(ls_console *console);
+
+/* ---- exit codes: what every Lockstep program says to its shell. Part of the contract with
+ * scripts: a number never changes its meaning. Called by mains and their drivers ---- */
+
+typedef enum ls_exit_code {
+    LS_EXIT_CLEAN = 0,
+    LS_EXIT_ENVIRONMENT = 1, /* network, files, memory, or the other side refused */
+    LS_EXIT_USAGE = 2,       /* the command line cannot be right */
+    LS_EXIT_DESYNC = 3,      /* a difference was found */
+    LS_EXIT_INTERNAL = 4,
+} ls_exit_code;
+
+/* The exit code of a program that ended with this status. A host that cannot be found is the
+ * environment's fault: the same line may work in a minute. */
+ls_exit_code ls_exit_code_of(ls_status status);
+
+/* The same; unless it is OK the log says why. */
+ls_exit_code ls_exit_report(const ls_log *log, ls_status status, const ls_text *why);
 
 #endif

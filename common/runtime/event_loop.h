@@ -1,14 +1,14 @@
 /* Event loop: waits, in one thread, for descriptors, ticks, timers and stop signals, and calls
  * their handlers; and has work done by other threads. The only module that knows libuv, but for
- * loop_file. It owns no match and decides nothing: a
- * handler stores what happened or calls its owner's update. Owned by programs, which lend it to
- * transports; the cores never see it. */
+ * line_channel. It owns no match and decides nothing: a handler stores what happened or calls its
+ * owner's update. Owned by programs, which lend it to transports; the cores never see it. */
 #ifndef LOCKSTEP_COMMON_RUNTIME_EVENT_LOOP_H
 #define LOCKSTEP_COMMON_RUNTIME_EVENT_LOOP_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -119,6 +119,39 @@ void ls_loop_source_set_active(ls_loop_source *source, bool is_active);
 
 /* No further call of its handler. NULL is allowed. */
 void ls_loop_source_remove(ls_loop_source *source);
+
+/* ---- The libuv loop itself, for the modules of this folder that have handles of their own: they
+ * close them before the loop is destroyed. For no other folder ---- */
+
+struct uv_loop_s *ls_event_loop_uv(ls_event_loop *loop);
+
+/* ---- files: the few calls of files that a job of the event loop makes, through libuv. They wait
+ * for the disk: never called in the loop's own thread while a match runs, but of a file in memory.
+ * Called by stores and by rerun_process ---- */
+
+typedef enum ls_loop_file_mode {
+    LS_LOOP_FILE_NEW,     /* must not be there yet; mode 0600 */
+    LS_LOOP_FILE_PRESENT, /* must be there */
+} ls_loop_file_mode;
+
+/* IO, with the reason of the system in `why`: here and below. The file is this process's until it
+ * is closed: ALREADY_STARTED while another one, or another opening of it, has it. */
+ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why);
+void ls_loop_file_close(int file);
+
+/* All of the bytes, or IO: then some of them may be there. */
+ls_status ls_loop_file_write(int file, const uint8_t *bytes, size_t size, uint64_t offset,
+                             ls_text *why);
+
+/* Everything written so far survives the loss of power. */
+ls_status ls_loop_file_synchronise(int file, ls_text *why);
+
+/* Whether the open file has no name any more: it was deleted, and ends with its closing. False when
+ * the system does not say. */
+bool ls_loop_file_is_deleted(int file);
+
+/* Cuts the file, or leaves it as it is. */
+ls_status ls_loop_file_cut(int file, uint64_t size, ls_text *why);
 
 LS_C_END
 

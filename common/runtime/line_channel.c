@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/common/runtime/line_channel.h"
 
-#include "lockstep/common/runtime/event_loop_uv.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/socket.h"
 

@@ -5,7 +5,6 @@
 #define LOCKSTEP_SERVER_DOOR_DOOR_PROGRAM_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 
 ls_exit_code ls_door_program_run(ls_console *console);
 

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/runtime/loop_file.h"
+#include "lockstep/common/runtime/event_loop.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #define LOCKSTEP_SERVER_PROGRAM_SERVER_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/server/program/port_keeper.h"
 #include "lockstep/server/program/server_options.h"
 #include "lockstep/server/rooms/room_game.h"

@@ -4,7 +4,6 @@
 #define LOCKSTEP_SERVER_PROGRAM_SERVICE_PROGRAM_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/server/program/server_options.h"
 
 /* The options that were given are put in place of the file's; the others are changed to what the

@@ -5,7 +5,6 @@
 #define LOCKSTEP_SERVER_PROGRAM_SUPERVISOR_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/systemd.h"
 #include "lockstep/server/program/port_keeper.h"
 #include "lockstep/server/service/service_config.h"

@@ -5,7 +5,6 @@
 #define LOCKSTEP_SERVER_SERVICE_WORKER_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/server/host/publisher.h"
 #include "lockstep/server/service/join_limits.h"
 

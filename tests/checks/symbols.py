@@ -61,8 +61,8 @@ EXCEPTIONS = {
     "hash.c.o": ("__cpu_model",),  # what the processor can do, which changes no hash
     "rope.c.o": ("sqrt",),
     "sim_instance.c.o": ("__tls_get_addr",),
-    "strict_arc.c.o": ("sqrt",),
     "strict_power.c.o": ("sqrt",),
+    "strict_trig.c.o": ("sqrt",),
     "stepper.c.o": ("__tls_get_addr",),
     "strict_double.c.o": ("fegetenv", "fesetenv"),
 }

@@ -2,7 +2,7 @@
  * that its debug information (DWARF) tells of. Any bytes, as a file. */
 #define _GNU_SOURCE
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/loader/plugin_file.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tools/schema/debug_types.h"
 

@@ -1,7 +1,7 @@
 /* lockstep-bench: reads the command line, runs the sections, reports. */
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"

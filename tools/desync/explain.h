@@ -4,7 +4,7 @@
 #define LOCKSTEP_TOOLS_DESYNC_EXPLAIN_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 
 #include <stdbool.h>
 

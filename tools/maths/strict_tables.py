@@ -297,7 +297,7 @@ CONSTANTS = (
 )
 
 HEAD = """/* Written by tools/maths/strict_tables.py: change that. */
-#include "lockstep/common/maths/strict_tables.h"
+#include "lockstep/common/maths/strict_parts.h"
 
 /* clang-format off: a line has whole rows of a table. */
 """

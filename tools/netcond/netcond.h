@@ -7,7 +7,6 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/tools/netcond/conditioner.h"
 

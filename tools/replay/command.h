@@ -6,7 +6,6 @@
 
 #include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/tools/replay/broadcast_reader.h"
 

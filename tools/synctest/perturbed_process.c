@@ -1,7 +1,7 @@
 #include "lockstep/tools/synctest/perturbed_process.h"
 
 #include "lockstep/common/diagnosis/state_difference.h"
-#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/program/console.h"
 #include "lockstep/common/system/ability.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/machine.h"

@@ -5,7 +5,6 @@
 #define LOCKSTEP_TOOLS_SYNCTEST_SYNCTEST_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/synctest/exchange.h"
 
 /* Ticks at most of a match whose length is open: as many as the reference run plays in 0.2 s. */

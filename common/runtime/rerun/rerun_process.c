@@ -8,7 +8,7 @@
 #include "lockstep/common/diagnosis/rerun_pipe.h"
 #include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/loader/plugin_crash.h"
-#include "lockstep/common/runtime/loop_file.h"
+#include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/runtime/rerun/rerun_helper.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/shared_memory.h"

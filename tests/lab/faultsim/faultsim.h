@@ -6,7 +6,6 @@
 #define LOCKSTEP_TESTS_LAB_FAULTSIM_FAULTSIM_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/tests/lab/faultsim/scenario.h"
 
 enum {

@@ -7,7 +7,6 @@
 
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/simulation/simulation.h"
 
 /* Sums over matches. */

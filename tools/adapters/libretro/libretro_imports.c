@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/adapters/libretro/libretro_imports.h"
 
-#include "lockstep/common/loader/plugin_file.h"
+#include "lockstep/common/loader/plugin_contents.h"
 #include "lockstep/common/system/library.h"
 #include "lockstep/common/system/shared_memory.h"
 
