@@ -36,4 +36,26 @@ void ls_session_log_add_lobby(const ls_session *session, ls_text *line);
  * begins with no room's name; empty: the session has no simulation, or it is too long. */
 ls_text ls_desync_lines_command(ls_session *session, const ls_desync_cause *cause);
 
+/* ---- chat: what the players of a match say to each other, between session and person: the muted
+ * ones, the commands of the chat line, and how a line is written so that no text of a player can be
+ * taken for the program's own ---- */
+
+/* Comes zeroed. */
+typedef struct ls_client_chat {
+    ls_slot_set muted_slots; /* while these players sit there */
+    char muted[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+} ls_client_chat;
+
+/* Writes the line of a player: "[2] Ann: hello", with the number of its seat, from 1 on. False: it
+ * is muted. */
+bool ls_client_chat_write(ls_client_chat *chat, const ls_chat *said, ls_text *line);
+
+/* Carries out what the person typed: a line for all, or a command (/mute, /unmute, /help, /1 to
+ * /8). `answer` is what the person is told, "" for nothing. */
+void ls_client_chat_type(ls_client_chat *chat, ls_session *session, const char *typed,
+                         ls_text *answer);
+
+/* Says a quick line. */
+void ls_client_chat_say(ls_session *session, uint32_t quick_line, ls_text *answer);
+
 #endif

@@ -6,7 +6,7 @@
 #include "lockstep/client/link/session_log.h"
 #include "lockstep/client/program/client_view.h"
 #include "lockstep/client/session/session.h"
-#include "lockstep/client/view/frame_pace.h"
+#include "lockstep/client/view/view_time.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/diagnosis/desync_class.h"

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_VIEW_H
 
-#include "lockstep/client/program/client_chat.h"
+#include "lockstep/client/link/session_log.h"
 #include "lockstep/client/session/session.h"
 #include "lockstep/client/window/screen.h"
 #include "lockstep/common/program/console.h"

@@ -2,7 +2,6 @@
 
 #include "lockstep/client/session/jitter_buffer.h"
 #include "lockstep/client/session/prediction.h"
-#include "lockstep/client/session/sound_schedule.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/simulation/plugin_place.h"

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_CHAT_BOX_H
 #define LOCKSTEP_CLIENT_VIEW_CHAT_BOX_H
 
-#include "lockstep/client/view/view_event.h"
+#include "lockstep/client/view/input_mapper.h"
 #include "lockstep/client/view/view_source.h"
 
 #define LS_CHAT_BOX_TYPED_BYTES_MAX 201u /* with its final NUL */

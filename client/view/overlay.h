@@ -5,8 +5,8 @@
 #define LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 
 #include "lockstep/client/view/canvas.h"
-#include "lockstep/client/view/playhead.h"
 #include "lockstep/client/view/view_source.h"
+#include "lockstep/client/view/view_time.h"
 
 #define LS_FRAME_TIMES_MAX 180u
 

@@ -1,4 +1,4 @@
-// What keys, pads and sticks of a browser are called in ls_view_event (client/view/view_event.h).
+// What keys, pads and sticks of a browser are called in ls_view_event (client/view/input_mapper.h).
 
 export const KEY = 0, TEXT = 1, BUTTON = 2, MOTION = 3, WHEEL = 4, PAD = 5, STICK = 6;
 export const RIGHT_STICK = 7, TRIGGERS = 8, PAD_AWAY = 9, AWAY = 10;

@@ -1,7 +1,6 @@
 #include "lockstep/client/web/web_screen.h"
 
 #include "lockstep/client/view/letters.h"
-#include "lockstep/client/web/page_calls.h"
 #include "lockstep/common/system/system_clock.h"
 
 #include <inttypes.h>

@@ -8,6 +8,23 @@
 
 #include "lockstep/client/window/screen.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- page calls: what the module asks of the page that has loaded it, besides what it needs of a
+ * system (common/system/wasm/page.h): functions that it imports. Implemented in screen.js ---- */
+
+/* A line for the person who looks into the log, of an ls_log_level. */
+void ls_page_line(uint32_t level, const char *text, size_t size);
+
+/* Plays the cue of an id (ls_web_cue), so loud on each side. */
+void ls_page_sound(uint32_t id, float left, float right);
+
+/* Paints the letters of a line into [height][width] of 0 .. 255 with the browser's own fonts, which
+ * have any script. */
+void ls_page_letters(const char *text, size_t size, uint32_t width, uint32_t height,
+                     uint8_t *coverage);
+
 #define LS_WEB_DESK_BYTES 4096u
 
 /* Texts end with NUL; of a datagram, LS_UDP_RECEIVED_BYTES_MAX at most. */

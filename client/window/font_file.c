@@ -1,4 +1,4 @@
-#include "lockstep/client/window/font_file.h"
+#include "lockstep/client/window/font_writer.h"
 
 #include <fontconfig/fontconfig.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "lockstep/client/window/font_writer.h"
 
 #include "lockstep/client/view/letters.h"
-#include "lockstep/client/window/font_file.h"
 #include "lockstep/common/base/language.h"
 
 #include <SDL2/SDL_ttf.h>

@@ -6,6 +6,20 @@
 
 #include "lockstep/client/view/canvas.h"
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the file of a font that has a letter ---- */
+
+/* The path of the font nearest to DejaVu Sans Mono. NOT_FOUND when there is no font at all. */
+ls_status ls_font_file_find(char *path, size_t capacity);
+
+/* The path of the nth font (from 0 on) that may have these characters: it has to be read to find
+ * out. NOT_FOUND when there is none, or no further one. */
+ls_status ls_font_file_find_with(const uint32_t *codes, size_t count, uint32_t nth, char *path,
+                                 size_t capacity);
 
 typedef struct ls_font_writer ls_font_writer;
 

@@ -1,6 +1,6 @@
 #include "lockstep/client/window/painter.h"
 
-#include "lockstep/client/window/png_file.h"
+#include "lockstep/client/window/window.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/common/system/thread.h"
 

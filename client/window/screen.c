@@ -1,6 +1,6 @@
 #include "lockstep/client/window/screen.h"
 
-#include "lockstep/client/view/frame_pace.h"
+#include "lockstep/client/view/view_time.h"
 #include "lockstep/client/window/painter.h"
 #include "lockstep/client/window/terminal.h"
 #include "lockstep/common/system/ability.h"

@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 #define LOCKSTEP_CLIENT_WINDOW_TERMINAL_H
 
+#include "lockstep/client/view/input_mapper.h"
 #include "lockstep/client/view/scene.h"
-#include "lockstep/client/view/view_event.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
 

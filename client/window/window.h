@@ -1,11 +1,11 @@
-/* Window: a canvas on the screen, and the events of its keyboard, mouse and pads. The only module
- * that knows SDL_ttf, and with loudspeaker.c SDL2. Decides nothing; one window a process. Built as
- * window_none.c where the libraries are missing: then there is no window to open. */
+/* Window: a canvas on the screen or in a file, and the events of the screen's keyboard, mouse and
+ * pads. With font_writer.c the only module that knows SDL_ttf, with loudspeaker.c SDL2, and alone
+ * libpng. Decides nothing; one window a process. A program loads it (window_library.h). */
 #ifndef LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 #define LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 
 #include "lockstep/client/view/canvas.h"
-#include "lockstep/client/view/view_event.h"
+#include "lockstep/client/view/input_mapper.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
@@ -41,5 +41,9 @@ void ls_window_show(ls_window *window);
 
 /* Pictures a second that the display takes; 0: the window does not follow it. */
 uint32_t ls_window_display_hz(const ls_window *window);
+
+/* Writes a PNG file. IO with the path and the reason, or NO_MEMORY. */
+ls_status ls_png_file_write(const char *path, const ls_canvas *canvas,
+                            const ls_allocator *allocator, ls_text *why);
 
 #endif

@@ -172,7 +172,7 @@ ADAPTERS = {
     "fontconfig/*": ("client/window/font_file.c",),
     # Of whoever is given the installed header alone.
     "lockstep.h": ("docs/examples/*", "tools/bindings/*"),
-    "png.h": ("client/window/png_file.c",),
+    "png.h": ("client/window/window.c",),
     "lua5.4/*": ("tools/adapters/lua/*",),
     "mono/*": ("tools/bindings/mono/*",),
     "box2d/*": ("tools/adapters/box2d/*",),

@@ -46,7 +46,7 @@ WITHOUT = tuple(f"{folder}/{name}" for folder, names in {
     "server/directory": ("directory_http.c",),
     "server/door": ("door_listener.c", "door_program.c", "page_code.c", "rtc_seal.c",
                     "rtc_stream.c"),
-    "client/window": ("font_file.c", "font_writer.c", "loudspeaker.c", "png_file.c", "window.c"),
+    "client/window": ("font_file.c", "font_writer.c", "loudspeaker.c", "window.c"),
 }.items() for name in names)
 
 

@@ -1,4 +1,4 @@
-#include "lockstep/client/program/client_chat.h"
+#include "lockstep/client/link/session_log.h"
 
 #include "lockstep/tests/unit/session_fixture.h"
 

@@ -1,8 +1,7 @@
 /* Ticks that are held back until they are due: moments, sounds and confirmed ticks. */
 #include "lockstep/client/session/confirmed_ticks.h"
 #include "lockstep/client/session/jitter_buffer.h"
-#include "lockstep/client/session/sound_schedule.h"
-#include "lockstep/client/session/tick_backlog.h"
+#include "lockstep/client/session/prediction.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/maths/rng.h"

@@ -1,6 +1,5 @@
 #include "lockstep/client/view/camera.h"
-#include "lockstep/client/view/frame_pace.h"
-#include "lockstep/client/view/playhead.h"
+#include "lockstep/client/view/view_time.h"
 #include "lockstep/common/base/clock.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,4 @@
 #include "lockstep/client/link/client_link.h"
-#include "lockstep/client/link/client_place.h"
 #include "lockstep/client/link/seat_file.h"
 #include "lockstep/client/link/session_log.h"
 #include "lockstep/common/base/build_fingerprint.h"

@@ -1,6 +1,5 @@
 #include "lockstep/tools/replay/web/web_record.h"
 
-#include "lockstep/client/web/page_calls.h"
 #include "lockstep/client/web/web_games.h"
 #include "lockstep/client/web/web_screen.h"
 #include "lockstep/common/journal/desync_bundle.h"

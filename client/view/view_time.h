@@ -1,11 +1,39 @@
-/* Playhead: where a record is being watched: plays at a chosen speed, pauses, steps by single ticks
- * in both directions and jumps. Time is an argument. Knows no source and no picture. */
-#ifndef LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
-#define LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
+/* View time: when the next picture is begun, and which tick of a record it shows. Time is an
+ * argument. Knows no source and no picture. */
+#ifndef LOCKSTEP_CLIENT_VIEW_VIEW_TIME_H
+#define LOCKSTEP_CLIENT_VIEW_VIEW_TIME_H
 
 #include "lockstep/common/simulation/simulation.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* ---- frame pace: when the next picture is to be begun: just in time for the display where one is
+ * followed, so that it shows what is newest; otherwise at an even rate ---- */
+
+typedef struct ls_frame_pace {
+    uint64_t period_ns;
+    bool follows_display;
+    uint64_t due_ns;  /* of the next picture */
+    uint64_t work_ns; /* what one takes before it is shown: the most of late */
+} ls_frame_pace;
+
+/* hz > 0. */
+ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now_ns);
+
+/* A picture was begun by `now_ns`; the newest that was shown took `work_ns`, and was on the display
+ * at `shown_ns`. When to begin the next one. */
+uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns,
+                            uint64_t now_ns);
+
+/* When to begin the next one where nobody looks: together with the input that is due at `input_ns`
+ * if that is close, so that the machine wakes once for both. Inputs are `input_period_ns` apart.
+ * The rate stays what it is. */
+uint64_t ls_frame_pace_beside_input(const ls_frame_pace *pace, uint64_t input_ns,
+                                    uint64_t input_period_ns);
+
+/* ---- playhead: where a record is being watched. It plays at a chosen speed, pauses, steps by
+ * single ticks in both directions and jumps ---- */
 
 /* Speeds are powers of two of real time: 1/16 .. 64. */
 #define LS_PLAYHEAD_SLOWEST (-4)
