@@ -7,9 +7,8 @@
 #include "lockstep/common/runtime/rerun/rerun_writes.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/tools/desync/collect.h"
+#include "lockstep/tools/desync/differing_line.h"
 #include "lockstep/tools/desync/explain.h"
-#include "lockstep/tools/desync/memory_check.h"
-#include "lockstep/tools/desync/write_stream.h"
 
 #include <string.h>
 

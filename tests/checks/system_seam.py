@@ -14,10 +14,8 @@ WHERE = ("common/*", "protocol/*", "server/*", "client/*", "tools/*")
 LINUX_BY_NATURE = (
     "tools/desync/machine_code.c",
     "tools/desync/write_trace.c",
-    "tools/synctest/foreign_locale.c",
     "tools/synctest/process_changes.c",
     "tools/synctest/shims.c",
-    "tools/synctest/shims_files.c",
 )
 
 # A public header that other projects include by itself asks how a function of a library is named; a

@@ -9,7 +9,7 @@
 #include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tools/replay/broadcast_index.h"
-#include "lockstep/tools/replay/broadcast_segment.h"
+#include "lockstep/tools/replay/playback.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/support/journal_sample.h"
 #include "lockstep/tools/replay/broadcast_index.h"
-#include "lockstep/tools/replay/broadcast_segment.h"
+#include "lockstep/tools/replay/playback.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

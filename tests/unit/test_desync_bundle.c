@@ -3,7 +3,7 @@
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"
-#include "lockstep/tools/desync/value_order.h"
+#include "lockstep/tools/desync/differing_line.h"
 #include "lockstep/tools/desync/write_trace.h"
 
 #include <criterion/criterion.h>

@@ -6,8 +6,8 @@
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/tests/lab/bench/journal_maker.h"
+#include "lockstep/tools/replay/playback.h"
 #include "lockstep/tools/replay/record_view.h"
-#include "lockstep/tools/replay/verification.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

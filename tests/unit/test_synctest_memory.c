@@ -1,9 +1,7 @@
 #include "lockstep/common/diagnosis/step_noise.h"
 #include "lockstep/common/system/float_mode.h"
-#include "lockstep/tools/synctest/laid_inputs.h"
-#include "lockstep/tools/synctest/noise.h"
 #include "lockstep/tools/synctest/page_memory.h"
-#include "lockstep/tools/synctest/surroundings.h"
+#include "lockstep/tools/synctest/player.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>

@@ -1,10 +1,8 @@
 #define _GNU_SOURCE
-#include "lockstep/tools/synctest/foreign_locale.h"
-#include "lockstep/tools/synctest/noise.h"
+#include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/shims.h"
-#include "lockstep/tools/synctest/shims_files.h"
 
 #include <criterion/criterion.h>
 #include <locale.h>

@@ -26,4 +26,12 @@ typedef struct explain_config {
  * else can be told of it. LS_EXIT_CLEAN when they do not, else why it cannot be explained. */
 ls_exit_code explain_run(const explain_config *config, const ls_log *log);
 
+/* ---- Memory check: the bad step of a bundle under valgrind's memcheck, where that is installed:
+ * which memory was never set that reaches the state, and where it was made. Called by explain; read
+ * by the reports, and by main for the helper ---- */
+
+/* Whether this process is the one under valgrind. Then main returns the other one. */
+bool explain_memory_helper_is_asked(int argc, char **argv);
+int explain_memory_helper_run(void);
+
 #endif

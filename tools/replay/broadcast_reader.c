@@ -3,7 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/http_transfer.h"
 #include "lockstep/tools/replay/broadcast_index.h"
-#include "lockstep/tools/replay/broadcast_segment.h"
+#include "lockstep/tools/replay/playback.h"
 
 #include <inttypes.h>
 #include <stdio.h>

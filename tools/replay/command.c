@@ -4,7 +4,7 @@
 #include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/tools/replay/verification.h"
+#include "lockstep/tools/replay/playback.h"
 
 #include <errno.h>
 #include <inttypes.h>

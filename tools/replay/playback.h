@@ -5,10 +5,14 @@
 #ifndef LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 #define LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/journal/journal.h"
 #include "lockstep/common/loader/plugin_loader.h"
 #include "lockstep/common/simulation/sim_files.h"
 #include "lockstep/common/system/file.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Others only read it. */
 typedef struct replay_playback {
@@ -75,5 +79,47 @@ ls_status replay_playback_step(replay_playback *playback);
 
 /* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
 ls_status replay_playback_skip(replay_playback *playback);
+
+/* ---- Verification: a playback simulated from its first tick to its last, in as many parts as
+ * wanted, and compared with all that the journal says: state hashes, the chain of the inputs, the
+ * end. Prints nothing. Called by the command verify, and by the page's module ---- */
+
+/* Others only read it. */
+typedef struct replay_verification {
+    replay_playback *playback; /* loaded; borrowed, and nobody else moves it */
+    const ls_log *log;         /* of ticks that are missing */
+    uint64_t ticks;
+    uint64_t state_hashes;
+    uint64_t ticks_skipped;
+    uint64_t chains; /* of ticks, at the ends of blocks */
+    bool is_done;
+
+    /* After DESYNCED: the first state that differs. */
+    ls_tick differing_tick;
+    uint64_t recorded;
+    uint64_t here;
+} replay_verification;
+
+/* Stands at the first tick, and compares it. DESYNCED, or the errors of replay_playback_seek. */
+ls_status replay_verification_begin(replay_playback *playback, const ls_log *log,
+                                    replay_verification *out, ls_text *why);
+
+/* Goes on for so many ticks, or until all is done. DESYNCED: a state differs. MALFORMED: the inputs
+ * are not those that were recorded. */
+ls_status replay_verification_go_on(replay_verification *work, uint32_t ticks, ls_text *why);
+
+/* The journal has grown, and there may be more to do. */
+void replay_verification_read_on(replay_verification *work);
+
+/* Everything that could be compared was right; MALFORMED, and what is missing, when it was not
+ * everything. */
+ls_status replay_verification_judge(const replay_verification *work, ls_text *why);
+
+/* ---- Broadcast segment: a piece of a match that a server shows to everybody: a journal of its
+ * own, of bytes that nobody vouches for. Pure. Called by broadcast_reader and by the page of
+ * recorded matches ---- */
+
+/* Where the records behind the head of a segment begin; 0: this is no segment. */
+size_t replay_broadcast_segment_head(const uint8_t *bytes, size_t size);
 
 #endif

@@ -7,7 +7,6 @@
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/tools/synctest/compare.h"
-#include "lockstep/tools/synctest/crash.h"
 #include "lockstep/tools/synctest/play_mode.h"
 
 #include <stdio.h>

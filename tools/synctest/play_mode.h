@@ -4,7 +4,26 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAY_MODE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAY_MODE_H
 
+#include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/player.h"
+
+/* ---- Crash: what a perturbed process does when the code in it crashes: it notes the signal and
+ * ends. In a guarded call it may find that the memory that was touched is what must not be written
+ * to. A plug-in's crash is a finding, never a crash of the program. Called by the perturbed process
+ * alone ---- */
+
+/* From here on a crash is written to the outcome. */
+void synctest_crash_watch(synctest_exchange *exchange);
+
+typedef struct synctest_reader {
+    void (*run)(void *user);
+    /* The call has touched memory that is closed. True: the outcome says so, and the process is to
+     * end; false: it is a crash like any other. */
+    bool (*on_write)(void *user, uintptr_t address);
+    void *user;
+} synctest_reader;
+
+void synctest_crash_guard(const synctest_reader *reader);
 
 /* Plays the reference run with its bots and script, and records it: inputs, state hashes, saves. */
 void synctest_play_mode_record(synctest_player *player);

@@ -11,9 +11,12 @@
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/system/float_mode.h"
 #include "lockstep/tools/synctest/exchange.h"
-#include "lockstep/tools/synctest/laid_inputs.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/tape.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct synctest_player {
     synctest_exchange *exchange;
@@ -87,5 +90,15 @@ void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tic
 bool synctest_player_fail(synctest_player *player, ls_status status, const char *words);
 
 void synctest_player_enter_phase(synctest_player *player, synctest_phase phase);
+
+/* ---- Surroundings: makes the perturbed process differ from the reference's in what its
+ * perturbation changes: addresses, stack, rounding, flushing, and what process_changes has. Called
+ * by the perturbed process, never by the program itself ---- */
+
+/* Before the simulation is loaded. `changes` as in synctest_perturbation. */
+void synctest_surroundings_enter(uint32_t changes, uint32_t variant);
+
+/* Sets errno and the floating-point flags that tell of overflows and the like, or clears them. */
+void synctest_surroundings_leave_behind(bool is_set);
 
 #endif

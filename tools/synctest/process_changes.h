@@ -27,4 +27,11 @@ bool synctest_process_changes_can_fix_addresses(void);
 /* Whether the C library has functions for processors with FMA, and this is one. */
 bool synctest_process_changes_can_change_cpu(void);
 
+/* ---- Foreign locale: a locale that writes a decimal comma, made here, since the machine that
+ * tests has often none installed ---- */
+
+/* Numbers of this process have a decimal comma from now on, where the C library is GNU's and files
+ * can be written; else nothing is changed. */
+void synctest_foreign_locale_enter(void);
+
 #endif

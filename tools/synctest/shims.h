@@ -25,4 +25,10 @@ void synctest_shims_set(const synctest_shims *shims);
  * under another clock alone. */
 void synctest_shims_begin_tick(uint32_t tick);
 
+/* ---- The shims for files that a plug-in names without a folder: those that are there are not, and
+ * those that are not are ---- */
+
+/* From now on. Called by process_changes, in the folder that the plug-in's user is in. */
+void synctest_shims_files_turn(void);
+
 #endif

@@ -1,6 +1,6 @@
 #include "lockstep/tools/synctest/shims_memory.h"
 
-#include "lockstep/tools/synctest/noise.h"
+#include "lockstep/tools/synctest/page_memory.h"
 
 #include <stddef.h>
 #include <stdint.h>

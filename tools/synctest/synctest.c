@@ -6,7 +6,6 @@
 #include "lockstep/common/system/output.h"
 #include "lockstep/common/system/thread.h"
 #include "lockstep/tools/synctest/lint.h"
-#include "lockstep/tools/synctest/lint_types.h"
 #include "lockstep/tools/synctest/process_changes.h"
 #include "lockstep/tools/synctest/result.h"
 

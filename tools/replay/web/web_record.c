@@ -4,9 +4,8 @@
 #include "lockstep/client/web/web_screen.h"
 #include "lockstep/common/journal/desync_bundle.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/tools/replay/broadcast_segment.h"
+#include "lockstep/tools/replay/playback.h"
 #include "lockstep/tools/replay/record_view.h"
-#include "lockstep/tools/replay/verification.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
