@@ -13,7 +13,7 @@
 #include "lockstep/common/system/udp_socket.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/relay/listing_json.h"
-#include "lockstep/protocol/relay/relay_search.h"
+#include "lockstep/protocol/relay/relay_listing.h"
 #include "lockstep/protocol/wire/message.h"
 
 #include <inttypes.h>

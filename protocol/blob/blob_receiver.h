@@ -7,7 +7,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/blob/blob.h"
 
 #define LS_BLOB_ACK_NS (10 * LS_NS_PER_MS)      /* between two while parts arrive */
 #define LS_BLOB_ACK_FIRST_NS (2 * LS_NS_PER_MS) /* likewise of the first LS_BLOB_ACKS_FIRST */

@@ -6,11 +6,10 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/prefetch.h"
 #include "lockstep/protocol/sealed/address_limits.h"
-#include "lockstep/protocol/sealed/connection_paths.h"
 #include "lockstep/protocol/sealed/key_exchange.h"
 #include "lockstep/protocol/sealed/sealed_connections.h"
 #include "lockstep/protocol/sealed/sealed_packet.h"
-#include "lockstep/protocol/sealed/sealed_passes.h"
+#include "lockstep/protocol/sealed/token_gate.h"
 
 #include <stddef.h>
 #include <string.h>

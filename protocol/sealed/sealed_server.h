@@ -12,7 +12,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/protocol/sealed/invite.h"
 #include "lockstep/protocol/sealed/sealed_content.h"
-#include "lockstep/protocol/sealed/sealed_passes.h"
+#include "lockstep/protocol/sealed/token_gate.h"
 
 #include <stdbool.h>
 #include <stddef.h>

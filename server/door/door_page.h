@@ -4,7 +4,7 @@
 #define LOCKSTEP_SERVER_DOOR_DOOR_PAGE_H
 
 #include "lockstep/common/base/endpoint.h"
-#include "lockstep/protocol/door/door_carry.h"
+#include "lockstep/protocol/door/door_socket.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/runtime/event_loop.h"
-#include "lockstep/protocol/door/door_carry.h"
+#include "lockstep/protocol/door/door_socket.h"
 #include "lockstep/server/door/door_page.h"
 
 /* Players at a time. */

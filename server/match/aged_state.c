@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/simulation/state_hash.h"
-#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/blob/blob.h"
 
 ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *config,
                              const ls_allocator *allocator)

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/blob/blob.h"
 
 #include <string.h>
 

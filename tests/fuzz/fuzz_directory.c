@@ -10,7 +10,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/json.h"
-#include "lockstep/protocol/relay/relay_search.h"
+#include "lockstep/protocol/relay/relay_listing.h"
 #include "lockstep/server/directory/directory.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 

@@ -7,7 +7,7 @@
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/common/system/endpoint_text.h"
-#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/discovery/discovery.h"
 #include "lockstep/protocol/relay/relay_listing.h"
 #include "lockstep/protocol/wire/message.h"

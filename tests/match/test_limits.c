@@ -1,7 +1,7 @@
 /* Limits of a match: of what it is sent, of players, and of the size of its state. */
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/investigation/desync_finding.h"

@@ -1,7 +1,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/sealed/address_limits.h"
-#include "lockstep/protocol/sealed/connection_paths.h"
+#include "lockstep/protocol/sealed/sealed_connections.h"
 #include "sealed_pair.h"
 
 #include <criterion/criterion.h>

@@ -4,7 +4,6 @@
 #include "lockstep/common/compress/compress.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/protocol/blob/blob.h"
-#include "lockstep/protocol/blob/blob_packet.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/kept.h"

@@ -1,7 +1,6 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/relay/relay_listing.h"
-#include "lockstep/protocol/relay/relay_search.h"
 #include "lockstep/protocol/relay/relay_server.h"
 #include "lockstep/server/relay/relay.h"
 

@@ -1,5 +1,5 @@
 /* Connect tokens over the sealed layer: a server with a token gate, and clients with tokens. */
-#include "lockstep/protocol/sealed/sealed_passes.h"
+#include "lockstep/protocol/sealed/token_gate.h"
 #include "lockstep/protocol/sealed/token_user_data.h"
 
 #include "sealed_pair.h"
