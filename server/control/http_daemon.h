@@ -1,6 +1,6 @@
 /* HTTP daemon: libmicrohttpd in the event loop's thread, and its connections, which are bounded in
  * all and for one address. A new connection always gets in: the slowest of those that are there
- * goes. Answers no request: its owner does. Called by http_listener and door_listener, which alone
+ * goes. Answers no request: its owner does. Called by http_listener and door_program, which alone
  * know libmicrohttpd beside it. */
 #ifndef LOCKSTEP_SERVER_CONTROL_HTTP_DAEMON_H
 #define LOCKSTEP_SERVER_CONTROL_HTTP_DAEMON_H

@@ -5,9 +5,8 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/control/http_daemon.h"
-#include "lockstep/server/control/http_guard.h"
 #include "lockstep/server/control/http_routes.h"
-#include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/service_view.h"
 
 #include <stdlib.h>
 #include <string.h>

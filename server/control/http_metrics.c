@@ -1,4 +1,4 @@
-#include "lockstep/server/control/http_metrics.h"
+#include "lockstep/server/control/http_routes.h"
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/limits.h"

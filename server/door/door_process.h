@@ -8,7 +8,7 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/protocol/door/door_socket.h"
-#include "lockstep/server/door/page_link.h"
+#include "lockstep/server/door/web_request.h"
 #include "lockstep/server/service/service_view.h"
 
 typedef struct ls_door_config {

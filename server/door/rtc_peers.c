@@ -5,9 +5,9 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/system/endpoint_text.h"
 #include "lockstep/common/system/udp_socket.h"
+#include "lockstep/server/door/rtc_formats.h"
 #include "lockstep/server/door/rtc_seal.h"
 #include "lockstep/server/door/rtc_stream.h"
-#include "lockstep/server/door/stun.h"
 
 #include <stdio.h>
 #include <string.h>

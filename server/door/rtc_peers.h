@@ -1,11 +1,11 @@
 /* RTC peers: the data channels of pages, each of which is the pipe of a player: an offer is
  * answered over HTTP, and all else comes by one UDP port. An address gets memory of its own once it
- * has proven to have the answer. Called by door_program and door_listener. */
+ * has proven to have the answer. Called by door_program. */
 #ifndef LOCKSTEP_SERVER_DOOR_RTC_PEERS_H
 #define LOCKSTEP_SERVER_DOOR_RTC_PEERS_H
 
 #include "lockstep/server/door/door_switch.h"
-#include "lockstep/server/door/sdp.h"
+#include "lockstep/server/door/rtc_formats.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #define LOCKSTEP_SERVER_DOOR_RTC_SEAL_H
 
 #include "lockstep/common/base/status.h"
-#include "lockstep/server/door/sdp.h"
+#include "lockstep/server/door/rtc_formats.h"
 
 /* A certificate made anew, for all peers. */
 typedef struct ls_rtc_identity ls_rtc_identity;

@@ -2,7 +2,7 @@
 #include "lockstep/server/door/rtc_stream.h"
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/server/door/dcep.h"
+#include "lockstep/server/door/rtc_formats.h"
 
 #include <stdlib.h>
 #include <string.h>

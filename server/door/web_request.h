@@ -1,9 +1,10 @@
 /* Web request: what a page's request says, checked: whether the handshake of a WebSocket is one of
- * our page, and which file a path names. Pure. Called by door_listener. */
+ * our page, and which file a path names. Pure. Called by door_program. */
 #ifndef LOCKSTEP_SERVER_DOOR_WEB_REQUEST_H
 #define LOCKSTEP_SERVER_DOOR_WEB_REQUEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LS_WEB_PROTOCOL "lockstep" /* of our WebSockets */
@@ -36,5 +37,19 @@ const char *ls_web_path_file(const char *path);
 
 /* The Content-Type of a file of this name. */
 const char *ls_web_file_type(const char *file);
+
+/* ---- Page link: the address of the page with an invite, by which one link lets anybody in. Pure.
+ * Called by door_process ---- */
+
+#define LS_PAGE_LINK_BYTES_MAX 1024u
+
+typedef struct ls_page_link {
+    bool is_sealed;   /* https */
+    const char *host; /* a name, or an address without brackets */
+    uint16_t port;
+    const char *invite; /* "": none is needed */
+} ls_page_link;
+
+void ls_page_link_write(const ls_page_link *link, char out[LS_PAGE_LINK_BYTES_MAX]);
 
 #endif

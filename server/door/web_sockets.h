@@ -1,7 +1,7 @@
 /* Web sockets: the connections of WebSockets behind their handshakes, each of which is the pipe of
  * a player: a message is a datagram. A datagram that cannot leave at once waits for a moment, and
  * the oldest goes first: one that is late is of no use. Closes those that send what they may not,
- * that are silent, or whom the server does not answer. Called by door_listener. */
+ * that are silent, or whom the server does not answer. Called by door_program. */
 #ifndef LOCKSTEP_SERVER_DOOR_WEB_SOCKETS_H
 #define LOCKSTEP_SERVER_DOOR_WEB_SOCKETS_H
 

@@ -9,6 +9,57 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- held seats ---- */
+
+ls_held_seats ls_held_seats_of(const ls_match *match)
+{
+    ls_held_seats held = {.match_id = ls_match_config_of(match)->match_id};
+    for (uint32_t slot = 0; slot < ls_match_players(match); slot++) {
+        if (ls_match_slot_of(match, slot).peer != 0) {
+            ls_slot_set_add(&held.slots, slot);
+            ls_match_secret_of(match, slot, held.secrets[slot]);
+        }
+    }
+    return held;
+}
+
+typedef enum held_answer {
+    HELD_NOTHING, /* the match decides as ever */
+    HELD_SEAT,    /* this slot is free, and either its own or nobody's */
+    HELD_WAIT,    /* all that is free is held for others */
+} held_answer;
+
+/* For a player who says this HELLO to the match that follows; `are_held`: the others have to wait
+ * still. `is_own`: it has proved that the slot was its own. */
+static held_answer ask_held_seats(const ls_held_seats *held, const ls_match *next,
+                                  const ls_hello *hello, bool are_held, uint32_t *slot,
+                                  bool *is_own)
+{
+    bool is_back = hello->back.match_id == held->match_id;
+    held_answer answer = HELD_NOTHING;
+    *is_own = false;
+    if (held->match_id == 0 || hello->is_spectator || ls_match_state_of(next) != LS_MATCH_LOBBY) {
+        return HELD_NOTHING;
+    }
+    for (uint32_t i = ls_match_players(next); i-- > 0;) {
+        bool is_free = ls_match_slot_of(next, i).peer == 0;
+        bool is_held = ls_slot_set_has(&held->slots, i);
+        if (is_free && is_held && is_back &&
+            ls_secret_is_equal(held->secrets[i], hello->back.secret)) {
+            *slot = i;
+            *is_own = true;
+            return HELD_SEAT;
+        }
+        if (is_free && are_held && !is_held) {
+            *slot = i;
+            answer = HELD_SEAT;
+        } else if (is_free && are_held && answer == HELD_NOTHING) {
+            answer = HELD_WAIT;
+        }
+    }
+    return answer;
+}
+
 enum {
     PENDING = 64,
     NUMBER_BYTES = 17, /* an id, or a number, as text */
@@ -447,14 +498,14 @@ static bool place_player(match_row *row, const ls_hello *hello, ls_match_pass *p
         return true;
     }
     row->held_until_ns = row->held_until_ns > 0 ? row->held_until_ns : now_ns + LS_HELD_SEATS_NS;
-    ls_held_answer answer = ls_held_seats_ask(row->held, row->match, hello,
-                                              now_ns < row->held_until_ns, &slot, &is_own);
-    if (answer == LS_HELD_SEAT && (is_own || pass->place == LS_MATCH_PLACE_ANY)) {
+    held_answer answer =
+        ask_held_seats(row->held, row->match, hello, now_ns < row->held_until_ns, &slot, &is_own);
+    if (answer == HELD_SEAT && (is_own || pass->place == LS_MATCH_PLACE_ANY)) {
         pass->place = LS_MATCH_PLACE_SEAT;
         pass->slot = slot;
         pass->is_return = pass->is_return && !is_own;
     }
-    return answer != LS_HELD_WAIT;
+    return answer != HELD_WAIT;
 }
 
 /* The peer is of this match from now on, whatever it was let in for before. */

@@ -9,10 +9,25 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/server/host/held_seats.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/match.h"
 
 LS_C_BEGIN
+
+/* ---- Held seats: of a match that follows another one in the same room, the seats of those who
+ * played that one: a player comes back to its own by the secret that it had there, and others are
+ * given the rest for a while. Called by match_table ---- */
+
+#define LS_HELD_SEATS_NS (UINT64_C(20) * 1000000000) /* from the opening of the next match on */
+
+typedef struct ls_held_seats {
+    uint64_t match_id; /* of the match before; 0: no seat is held */
+    ls_slot_set slots; /* of those who were there when it ended */
+    uint8_t secrets[LS_PLAYERS_MAX][LS_SECRET_BYTES];
+} ls_held_seats;
+
+/* The seats of those who are connected to a match now: LS_MATCH_ENDED is the time to call it. */
+ls_held_seats ls_held_seats_of(const ls_match *match);
 
 #define LS_MATCHES_MAX 16384u
 #define LS_MATCH_NAME_BYTES_MAX 48u

@@ -8,7 +8,6 @@
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/server/investigation/diff_pool.h"
 #include "lockstep/server/investigation/step_study.h"
-#include "lockstep/server/investigation/tick_search.h"
 
 /* One for each player, and one behind them for a spectator. */
 #define LS_CASES_MAX (LS_PLAYERS_MAX + 1u)
@@ -172,5 +171,21 @@ void ls_investigation_add_places(ls_desync_finding *finding, ls_hash_tree_diff *
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_investigation_can_heal(const ls_investigation *investigation);
+
+/* ---- Conclusion: what a slot's investigation has come to, as its finding and as the contents of
+ * its bundle. Sends nothing and decides nothing ---- */
+
+/* Completes the finding of the slot with what is known now. Of the circumstances the match knows
+ * who has which state; the elements are counted here. */
+ls_desync_finding *ls_conclusion_draw(ls_investigations *all, uint32_t slot,
+                                      const ls_build_fingerprint *own_fingerprint,
+                                      ls_desync_circumstances circumstances);
+
+/* Completes it with the first state that differs alone, as far as that is known. */
+void ls_conclusion_add_first_tick(ls_investigation *investigation);
+
+/* The contents of the bundle, but for the stretch; good while the slot is REPORTED. */
+void ls_conclusion_evidence(const ls_investigations *all, uint32_t slot,
+                            ls_desync_evidence_set *out);
 
 #endif

@@ -1,8 +1,8 @@
 #include "lockstep/server/match/desync_service.h"
 
 #include "lockstep/common/base/prefetch.h"
-#include "lockstep/server/investigation/conclusion.h"
 #include "lockstep/server/investigation/heal_record.h"
+#include "lockstep/server/investigation/investigation.h"
 #include "lockstep/server/match/arbiter.h"
 #include "lockstep/server/match/finding_report.h"
 

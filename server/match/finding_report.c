@@ -1,7 +1,7 @@
 #include "lockstep/server/match/finding_report.h"
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/server/investigation/conclusion.h"
+#include "lockstep/server/investigation/investigation.h"
 #include "lockstep/server/match/tick_log.h"
 
 #include <inttypes.h>

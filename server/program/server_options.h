@@ -7,7 +7,7 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/log_format.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/rooms/hosting.h"
+#include "lockstep/server/rooms/rooms.h"
 
 typedef struct ls_server_options {
     ls_hosting hosting;

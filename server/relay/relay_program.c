@@ -1,4 +1,4 @@
-#include "lockstep/server/relay/relay_program.h"
+#include "lockstep/server/relay/relay_options.h"
 
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/key_file.h"

@@ -7,7 +7,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/protocol/transport/transport.h"
-#include "lockstep/server/host/held_seats.h"
+#include "lockstep/server/host/match_table.h"
 #include "lockstep/server/journal/resume.h"
 #include "lockstep/server/rooms/desync_files.h"
 #include "lockstep/server/rooms/room_journal.h"

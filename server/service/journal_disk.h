@@ -9,6 +9,8 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/server/service/service_view.h"
 
+#include <stdbool.h>
+
 #define LS_JOURNAL_DISK_BYTES_MIN (UINT64_C(4) << 20) /* free, for the journal of a new room */
 
 typedef struct ls_journal_disk_config {
@@ -26,5 +28,12 @@ ls_status ls_journal_disk_create(const ls_journal_disk_config *config, ls_journa
 
 /* Waits for a look that is under way. NULL is allowed. */
 void ls_journal_disk_destroy(ls_journal_disk *disk);
+
+/* ---- Journal header: whether a file has the header without which nothing of a journal can be
+ * read. It lacks one when the disk was full, or the process was killed, while the file began. Never
+ * changes the file. Called by whoever keeps or hands over the journals of a service ---- */
+
+/* False of a file that is not there or cannot be read, too: nothing is known of it. */
+bool ls_journal_header_is_missing(const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/file.h"
-#include "lockstep/server/service/journal_header.h"
+#include "lockstep/server/service/journal_disk.h"
 
 #include <errno.h>
 #include <inttypes.h>

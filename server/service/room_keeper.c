@@ -4,13 +4,12 @@
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/server/service/event_ring.h"
-#include "lockstep/server/service/intake.h"
-#include "lockstep/server/service/journal_header.h"
+#include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_placement.h"
 #include "lockstep/server/service/room_rotation.h"
 #include "lockstep/server/service/room_settings.h"
+#include "lockstep/server/service/service_view.h"
 #include "lockstep/server/service/worker.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/server/match/match_config.h"
-#include "lockstep/server/service/plugin_choice.h"
 #include "lockstep/server/service/room_rotation.h"
+#include "lockstep/server/service/room_settings.h"
 
 #include <string.h>
 

@@ -59,6 +59,19 @@ typedef struct ls_service_event {
 
 #define LS_SERVICE_EVENTS_KEPT 256u
 
+/* The newest events of a service, numbered without gaps, for streams that go on where they were.
+ * Written by room_keeper, read by those who show the service. All zero at first. */
+typedef struct ls_event_ring {
+    uint64_t newest; /* its number; 0: there is none */
+    ls_service_event events[LS_SERVICE_EVENTS_KEPT];
+} ls_event_ring;
+
+/* Gives the event the next number; one without a time gets that of now. */
+void ls_event_ring_add(ls_event_ring *ring, const ls_service_event *event);
+
+/* The oldest event that is kept, of number `from` or above; NULL: there is none yet. */
+const ls_service_event *ls_event_ring_at(const ls_event_ring *ring, uint64_t from);
+
 typedef enum ls_service_command_kind {
     LS_SERVICE_OPEN_ROOM,    /* room (may be ""), settings; the result's text is the name */
     LS_SERVICE_END_ROOM,     /* room */
@@ -96,12 +109,11 @@ typedef struct ls_service_result {
     char *body;       /* what the kind says, of the one who tells the result; else NULL */
 } ls_service_result;
 
-struct ls_event_ring;    /* event_ring.h */
 struct ls_room_register; /* room_register.h */
 
 typedef struct ls_service_view {
     const struct ls_room_register *rooms; /* good until the loop goes on, as its reports are */
-    const struct ls_event_ring *events;
+    const ls_event_ring *events;
     const ls_ban_list *bans;
     const ls_upload_report *uploads;  /* NULL: journals stay here */
     const ls_door_report *door;       /* NULL: there is none for pages */

@@ -6,7 +6,7 @@
 
 #include "lockstep/common/program/json.h"
 #include "lockstep/server/host/admission.h"
-#include "lockstep/server/rooms/room_files.h"
+#include "lockstep/server/rooms/room_game.h"
 #include "lockstep/server/service/service_view.h"
 
 #define LS_WORKER_PATH_BYTES_MAX 512u

@@ -6,7 +6,7 @@
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
 #include "lockstep/server/service/ban_list.h"
-#include "lockstep/server/service/journal_header.h"
+#include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/room_glances.h"
 #include "lockstep/server/service/room_loading.h"
 #include "lockstep/server/service/room_picture.h"

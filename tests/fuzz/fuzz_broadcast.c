@@ -6,7 +6,6 @@
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/server/broadcast/broadcasts.h"
-#include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tools/replay/broadcast_index.h"
 #include "lockstep/tools/replay/playback.h"

@@ -1,7 +1,7 @@
 /* Fuzzes offers of pages: one that is read has all that an answer needs, and the answer holds
  * nothing of it that could begin a line. */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/door/sdp.h"
+#include "lockstep/server/door/rtc_formats.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <string.h>

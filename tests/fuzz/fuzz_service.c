@@ -1,6 +1,6 @@
 /* Fuzzes what an operator and a page give a service: files, bans and hosts. */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/control/http_guard.h"
+#include "lockstep/server/control/http_daemon.h"
 #include "lockstep/server/control/operators.h"
 #include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/room_settings.h"

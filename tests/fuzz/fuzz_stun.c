@@ -1,8 +1,7 @@
 /* Fuzzes what a door reads of STUN and DCEP: nothing past the end is looked at, a request is proven
  * by its password alone, and its answer is one that the same password proves. */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/door/dcep.h"
-#include "lockstep/server/door/stun.h"
+#include "lockstep/server/door/rtc_formats.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <string.h>

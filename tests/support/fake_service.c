@@ -1,7 +1,7 @@
 #include "lockstep/tests/support/fake_service.h"
 
-#include "lockstep/server/service/event_ring.h"
 #include "lockstep/server/service/room_register.h"
+#include "lockstep/server/service/service_view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/broadcast/broadcasts.h"
-#include "lockstep/server/broadcast/segments.h"
 #include "lockstep/tests/support/journal_sample.h"
 #include "lockstep/tools/replay/broadcast_index.h"
 #include "lockstep/tools/replay/playback.h"

@@ -1,7 +1,7 @@
 /* Administration over HTTP: its guard, its metrics and its operators. */
 #define _XOPEN_SOURCE 700
-#include "lockstep/server/control/http_guard.h"
-#include "lockstep/server/control/http_metrics.h"
+#include "lockstep/server/control/http_daemon.h"
+#include "lockstep/server/control/http_routes.h"
 #include "lockstep/server/control/operators.h"
 #include "lockstep/tests/support/fake_service.h"
 

@@ -1,12 +1,12 @@
 /* A service's rooms: where they are, what they are named, when they end, what they play. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/system/file.h"
-#include "lockstep/server/service/event_ring.h"
-#include "lockstep/server/service/plugin_choice.h"
 #include "lockstep/server/service/room_directory.h"
 #include "lockstep/server/service/room_glances.h"
 #include "lockstep/server/service/room_register.h"
 #include "lockstep/server/service/room_rotation.h"
+#include "lockstep/server/service/room_settings.h"
+#include "lockstep/server/service/service_view.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

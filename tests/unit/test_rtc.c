@@ -1,7 +1,5 @@
 /* WebRTC before datagrams flow: SDP, STUN and the opening of a channel. */
-#include "lockstep/server/door/dcep.h"
-#include "lockstep/server/door/sdp.h"
-#include "lockstep/server/door/stun.h"
+#include "lockstep/server/door/rtc_formats.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

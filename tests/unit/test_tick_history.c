@@ -4,7 +4,7 @@
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/server/investigation/diff_pool.h"
-#include "lockstep/server/investigation/tick_search.h"
+#include "lockstep/server/investigation/step_study.h"
 #include "lockstep/server/match/aged_state.h"
 #include "lockstep/server/match/tick_history.h"
 #include "lockstep/tests/support/diagnosed_match.h"

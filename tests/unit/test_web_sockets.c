@@ -1,5 +1,4 @@
 /* A page's request, the frames of its socket, and the datagrams in them. */
-#include "lockstep/server/door/page_link.h"
 #include "lockstep/server/door/sha1.h"
 #include "lockstep/server/door/web_frames.h"
 #include "lockstep/server/door/web_request.h"

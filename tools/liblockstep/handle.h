@@ -11,7 +11,7 @@
 #include "lockstep/common/runtime/event_loop.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/server/match/match.h"
-#include "lockstep/server/rooms/hosting.h"
+#include "lockstep/server/rooms/rooms.h"
 #include "lockstep/tools/liblockstep/lockstep.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "lockstep/server/investigation/conclusion.h"
+#include "lockstep/server/investigation/investigation.h"
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/server/service/event_ring.h"
+#include "lockstep/server/service/service_view.h"
 
 #include "lockstep/common/system/system_clock.h"
 
