@@ -1,7 +1,7 @@
 #include "lockstep/server/door/rtc_formats.h"
 
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/server/door/sha1.h"
 
 #include <ctype.h>

@@ -4,7 +4,6 @@
 #define LOCKSTEP_SERVER_RELAY_RELAY_OPTIONS_H
 
 #include "lockstep/common/program/console.h"
-#include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/server/relay/relay.h"
 

@@ -1,7 +1,7 @@
 #include "lockstep/server/rooms/room_game.h"
 
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/hex.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/diagnosis/desync_class.h"
 #include "lockstep/common/game/param_files.h"
 #include "lockstep/common/journal/desync_bundle.h"
