@@ -21,8 +21,8 @@
 
 enum {
     REPORT_MS = 1000,
-    LOOK_MS = 20,          /* between two looks whether there are changes, or all is written */
-    AWAKE_LOOKS = 50,      /* so many that find nobody, and one with each report is enough */
+    LOOK_MS = 50,          /* between two looks whether there are changes, or all is written */
+    AWAKE_LOOKS = 20,      /* so many that find nobody, and one with each report is enough */
     CHANGES_MS = 100,      /* between two reports of it at least; seats are told at once */
     WRITING_MS_MAX = 5000, /* without a tick written: then the rest is given up, players have it */
     PLACES_LEAST = 4031,   /* of a worker */

@@ -21,6 +21,7 @@
 
 enum {
     CHANGED_MAX = 16, /* that are reported at a time */
+    TURN_ROOMS = 15,  /* busy ones that are reported in a turn: of more each waits for longer */
     QUIET_TURNS = 10, /* of which an empty room takes one to report: it says the same as before */
     NEXT_WAIT_S = 60, /* the next match of a rotation ends when nobody is there for so long */
 };
@@ -64,6 +65,7 @@ struct ls_worker_rooms {
     ls_rooms *rooms;
     ls_room_glances *glances; /* by the numbers of the rooms */
     uint32_t count;
+    uint32_t busy; /* of them, by the newest look */
     ls_ban_list bans;
     next_match *coming;        /* a list */
     ls_worker_message message; /* working memory */
@@ -784,10 +786,12 @@ static worker_room *busy_room(const ls_worker_rooms *all, uint32_t number)
 bool ls_worker_rooms_look(ls_worker_rooms *all)
 {
     bool are_quiet = true;
+    all->busy = 0;
     glance_at_called(all);
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
         worker_room *room = busy_room(all, i);
         if (room) {
+            all->busy++;
             look_at_saved(all, room);
             look_for_players(all, room);
             tell_votes(room);
@@ -799,8 +803,9 @@ bool ls_worker_rooms_look(ls_worker_rooms *all)
 
 /* ---- reports ---- */
 
-void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns)
+void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns_min)
 {
+    uint32_t turns = LS_MAX(turns_min, all->busy / TURN_ROOMS);
     for (uint32_t i = (uint32_t)(turn % turns); i < ls_rooms_count(all->rooms); i += turns) {
         worker_room *room = at(all, i);
         bool is_turn = (turn / turns + i / turns) % QUIET_TURNS == 0;

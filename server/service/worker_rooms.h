@@ -40,10 +40,11 @@ bool ls_worker_rooms_command(ls_worker_rooms *all, const ls_worker_message *mess
  * saved. */
 bool ls_worker_rooms_look(ls_worker_rooms *all);
 
-/* Reports through `tell`. A report takes as long as some ticks: each room has one of `turns` turns,
- * which follow one another, an empty one takes every tenth of them. Or of rooms whose seats or
- * state have changed, a few at a time; whether there were any. */
-void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns);
+/* Reports through `tell`. A report takes as long as some ticks: each room has one of `turns_min`
+ * turns, which follow one another, or of more turns where many rooms are played in; an empty one
+ * takes every tenth of its own. Or of rooms whose seats or state have changed, a few at a time;
+ * whether there were any. */
+void ls_worker_rooms_report(ls_worker_rooms *all, uint64_t turn, uint32_t turns_min);
 bool ls_worker_rooms_report_changed(ls_worker_rooms *all);
 
 /* Ends the rooms where nobody plays yet. */
