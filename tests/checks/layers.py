@@ -119,7 +119,7 @@ ADAPTERS = {
     "natpmp.h": ("protocol/portmap/router_natpmp.c",),
     "utf8proc.h": (
         "common/program/log_format.c", "common/program/player_name.c",
-        "tests/unit/test_pictures.c",
+        "tests/unit/test_canvas.c",
     ),
     "xxhash.h": ("common/base/hash_variant.h",),
     "immintrin.h": ("common/base/hash_variant.h",),
@@ -149,9 +149,7 @@ ADAPTERS = {
     "cjson/*": (
         "common/program/json.c",
         "tests/loopback/*",
-        "tests/support/explained.c",
         "tests/support/explained.h",
-        "tests/unit/test_explain_code.c",
     ),
     "mpfr.h": ("tests/maths/strict_errors.c",),
     "valgrind/*": ("tests/instructions/instruction_paths.c",),

@@ -1,16 +1,20 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/tools/desync/picture.h"
-
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/server/service/room_picture.h"
+#include "lockstep/tools/desync/picture.h"
+
 #include "lockstep/tests/support/diagnosed_match.h"
+#include "lockstep/tests/support/sim_fixture.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ==== picture ==== */
 
 enum {
     BAD_TICK = 60
@@ -236,4 +240,118 @@ Test(picture, what_a_shape_borrows_is_kept_compared_and_written)
     snprintf(words, sizeof words, "&lt;%.8s&gt;</text>", server->shapes[1].text + 1);
     cr_expect(strstr(text, words), "no %s", words);
     free(text);
+}
+
+/* ==== room_picture ==== */
+
+static char *room_picture;
+static uint32_t shapes; /* that are drawn */
+static uint32_t side;   /* of the bitmaps that are drawn */
+static uint32_t pixels[1024 * 1024];
+
+static void room_release(void)
+{
+    ls_release(ls_allocator_heap(), room_picture);
+    room_picture = NULL;
+}
+
+TestSuite(room_picture, .fini = room_release);
+
+static void draw_discs(const ls_sim_config *config, const void *previous, const void *current,
+                       ls_fixed alpha, ls_draw_list *list)
+{
+    (void)config;
+    (void)previous;
+    (void)current;
+    (void)alpha;
+    list->view_max = (ls_vec2){LS_FIXED_ONE, LS_FIXED_ONE};
+    for (uint32_t i = 0; i < shapes; i++) {
+        ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_DISC,
+                                           .colour = 0xffffffffu,
+                                           .half_width = LS_FIXED_ONE / 1000});
+    }
+}
+
+static void draw_bitmaps(const ls_sim_config *config, const void *previous, const void *current,
+                         ls_fixed alpha, ls_draw_list *list)
+{
+    (void)config;
+    (void)previous;
+    (void)current;
+    (void)alpha;
+    for (uint32_t i = 0; i < shapes; i++) {
+        ls_draw_push(list,
+                     (ls_draw_shape){
+                         .kind = LS_DRAW_BITMAP, .columns = side, .rows = side, .pixels = pixels});
+    }
+}
+
+static ls_status make(const ls_simulation *simulation, ls_text *why)
+{
+    const sim_fixture *sim = sim_open(simulation, ls_sim_config_default(simulation));
+    return ls_room_picture_make(sim->instance, &room_picture, why);
+}
+
+static uint32_t times(const char *words)
+{
+    uint32_t count = 0;
+    for (const char *at = room_picture; (at = strstr(at, words)); at++) {
+        count++;
+    }
+    return count;
+}
+
+Test(room_picture, is_a_document_of_what_is_drawn)
+{
+    cr_assert_eq(make(ls_arena_simulation(), NULL), LS_OK);
+    cr_assert_eq(strncmp(room_picture, "<?xml ", 6), 0);
+    cr_assert_eq(times("<svg "), 1);
+    cr_assert_eq(times("</svg>"), 1);
+    cr_assert_gt(times("<rect "), 0);
+}
+
+Test(room_picture, leaves_shapes_out_rather_than_grow)
+{
+    ls_simulation simulation = *ls_arena_simulation();
+    simulation.draw = draw_discs;
+    shapes = LS_ROOM_PICTURE_SHAPES_MAX + 1;
+    cr_assert_eq(make(&simulation, NULL), LS_OK);
+    cr_assert_eq(times("<circle "), LS_ROOM_PICTURE_SHAPES_MAX);
+}
+
+Test(room_picture, has_a_part_of_the_pixels_of_a_large_bitmap)
+{
+    ls_simulation simulation = *ls_arena_simulation();
+    simulation.draw = draw_bitmaps;
+    shapes = 1;
+    side = 100;
+    cr_assert_eq(make(&simulation, NULL), LS_OK);
+    size_t small = strlen(room_picture);
+    cr_assert_gt(small, (size_t)side * side * 4);
+    room_release();
+    side = 1024;
+    cr_assert_eq(make(&simulation, NULL), LS_OK);
+    cr_assert_gt(strlen(room_picture), small);
+    cr_assert_lt(strlen(room_picture), LS_ROOM_PICTURE_PIXELS_MAX * 6);
+}
+
+Test(room_picture, that_is_too_large_is_refused)
+{
+    ls_simulation simulation = *ls_arena_simulation();
+    ls_text why = {{0}};
+    simulation.draw = draw_bitmaps;
+    shapes = 3;
+    side = 256;
+    cr_assert_eq(make(&simulation, &why), LS_FULL);
+    cr_assert(strstr(why.bytes, "larger than"), "%s", why.bytes);
+    cr_assert_null(room_picture);
+}
+
+Test(room_picture, of_a_simulation_that_draws_nothing_is_none)
+{
+    ls_simulation simulation = *ls_arena_simulation();
+    ls_text why = {{0}};
+    simulation.draw = NULL;
+    cr_assert_eq(make(&simulation, &why), LS_NOT_FOUND);
+    cr_assert_str_eq(why.bytes, "the simulation draws nothing");
 }

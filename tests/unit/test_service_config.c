@@ -1,10 +1,23 @@
+#define _GNU_SOURCE
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/program/key_file.h"
+#include "lockstep/common/program/server_identity.h"
+#include "lockstep/common/program/systemd.h"
 #include "lockstep/server/service/service_config.h"
 
-#include "lockstep/common/base/allocator.h"
-
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ==== service_config ==== */
 
 static ls_service_config config;
 static ls_service_faults faults;
@@ -341,4 +354,413 @@ Test(service_config, every_key_that_takes_a_text_refuses_an_empty_one)
     expect_refused("files = [\"\"]\n", "line 1:9: files takes a list of folders");
     expect_refused("files = [\"/maps\", \" \"]\n", "line 1:9: files takes a list of folders");
     expect_refused("code = [\"\"]\n", "line 1:8: code takes a list of SHA-256 digests");
+}
+
+/* ==== server_identity ==== */
+
+static char folder[] = "/tmp/lockstep-identity-XXXXXX";
+
+static void enter_folder(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+    unsetenv("STATE_DIRECTORY");
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", folder, 1);
+}
+
+static void leave_folder(void)
+{
+    static const char *const files[] = {"identity", "lockstep/identity",
+                                        ".local/state/lockstep/identity", "a:b/identity",
+                                        "a/identity"};
+    static const char *const folders[] = {"lockstep", ".local/state/lockstep", ".local/state",
+                                          ".local", "a"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        remove(files[i]);
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        rmdir(folders[i]);
+    }
+    cr_expect_eq(rmdir(folder), 0, "something was left in %s", folder);
+}
+
+TestSuite(server_identity, .init = enter_folder, .fini = leave_folder);
+
+static void open_identity(const char *path, ls_server_identity *out)
+{
+    ls_text why = {{0}};
+    cr_assert_eq(ls_server_identity_open(path, out, &why), LS_OK, "%s", why.bytes);
+}
+
+Test(server_identity, is_made_once_and_stays)
+{
+    ls_server_identity first, again;
+    struct stat found;
+    ls_key_pair pair;
+    open_identity("identity", &first);
+    cr_assert(first.was_made);
+    cr_assert_str_eq(first.path, "identity");
+    cr_assert_eq(stat("identity", &found), 0);
+    cr_assert_eq(found.st_mode & 07777, 0600);
+    open_identity("identity", &again);
+    cr_assert_not(again.was_made);
+    cr_assert_arr_eq(&again.keys, &first.keys, sizeof first.keys);
+    cr_assert_arr_eq(again.invite_secret, first.invite_secret, sizeof first.invite_secret);
+    ls_key_pair_from_private(first.keys.private_key, &pair);
+    cr_assert_arr_eq(pair.public_key, first.keys.public_key, sizeof pair.public_key);
+}
+
+Test(server_identity, no_two_servers_have_the_same)
+{
+    ls_server_identity first, second;
+    open_identity("identity", &first);
+    remove("identity");
+    open_identity("identity", &second);
+    cr_assert_neq(memcmp(&first.keys, &second.keys, sizeof first.keys), 0);
+    cr_assert_neq(memcmp(first.invite_secret, second.invite_secret, LS_SECRET_BYTES), 0);
+}
+
+static void expect_path(const char *expected)
+{
+    ls_server_identity identity;
+    ls_text path = {{0}};
+    open_identity(NULL, &identity);
+    ls_text_set(&path, "%s/%s", folder, expected);
+    cr_expect_str_eq(identity.path, path.bytes);
+    cr_expect(identity.was_made);
+}
+
+Test(server_identity, is_where_the_system_keeps_such_things)
+{
+    struct stat found;
+    ls_text places = {{0}};
+    expect_path(".local/state/lockstep/identity");
+    cr_assert_eq(stat(".local/state/lockstep", &found), 0);
+    cr_assert_eq(found.st_mode & 07777, 0700);
+    setenv("XDG_STATE_HOME", folder, 1);
+    expect_path("lockstep/identity");
+    ls_text_set(&places, "%s/a:%s/b", folder, folder);
+    setenv("STATE_DIRECTORY", places.bytes, 1);
+    cr_assert_eq(mkdir("a", 0700), 0);
+    expect_path("a/identity");
+}
+
+Test(server_identity, a_place_that_is_no_path_from_the_root_is_passed_over)
+{
+    setenv("XDG_STATE_HOME", "here", 1);
+    setenv("STATE_DIRECTORY", "", 1);
+    expect_path(".local/state/lockstep/identity");
+}
+
+/* Not even root can make a directory there. */
+Test(server_identity, at_a_place_that_cannot_be_written_the_option_is_named)
+{
+    ls_server_identity identity;
+    ls_text why = {{0}};
+    setenv("HOME", "/proc", 1);
+    cr_assert_eq(ls_server_identity_open(NULL, &identity, &why), LS_IO);
+    cr_assert(strstr(why.bytes, "cannot"), "%s", why.bytes);
+    cr_assert(strstr(why.bytes, "--identity"), "%s", why.bytes);
+    cr_assert_eq(ls_server_identity_open("/proc/identity", &identity, &why), LS_IO);
+    cr_assert_not(strstr(why.bytes, "--identity"), "it was given: %s", why.bytes);
+}
+
+Test(server_identity, without_a_place_the_option_is_named)
+{
+    ls_server_identity identity;
+    ls_text why = {{0}};
+    unsetenv("HOME");
+    cr_assert_eq(ls_server_identity_open(NULL, &identity, &why), LS_IO);
+    cr_assert(strstr(why.bytes, "--identity"), "%s", why.bytes);
+}
+
+static void identity_expect_refused(const char *path, ls_status expected, const char *words)
+{
+    static ls_server_identity identity;
+    ls_text why = {{0}};
+    identity.was_made = true;
+    cr_expect_eq(ls_server_identity_open(path, &identity, &why), expected);
+    cr_expect(strstr(why.bytes, words), "%s", why.bytes);
+    cr_expect(identity.was_made, "untouched");
+}
+
+Test(server_identity, that_others_could_have_read_or_that_is_none_is_refused)
+{
+    ls_server_identity identity;
+    open_identity("identity", &identity);
+    cr_assert_eq(chmod("identity", 0644), 0);
+    identity_expect_refused("identity", LS_IO, "chmod 600");
+    cr_assert_eq(chmod("identity", 0600), 0);
+    cr_assert_eq(truncate("identity", 120), 0);
+    identity_expect_refused("identity", LS_MALFORMED, "cut short");
+    remove("identity");
+    cr_assert_eq(ls_token_key_make("identity", NULL, NULL), LS_OK);
+    identity_expect_refused("identity", LS_MALFORMED, "no lockstep server identity");
+    identity_expect_refused("/nowhere/identity", LS_IO, "No such file or directory");
+}
+
+/* As when a machine starts several servers at once. */
+Test(server_identity, servers_that_start_together_have_one)
+{
+    enum {
+        SERVERS = 8
+    };
+    pid_t children[SERVERS];
+    int pipes[2];
+    cr_assert_eq(pipe(pipes), 0);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            ls_server_identity own;
+            bool is_open = ls_server_identity_open("identity", &own, NULL) == LS_OK;
+            ssize_t put = write(pipes[1], own.keys.public_key, LS_CIPHER_KEY_BYTES);
+            _exit(is_open && put == LS_CIPHER_KEY_BYTES ? 0 : 1);
+        }
+    }
+    ls_server_identity identity;
+    uint8_t key[LS_CIPHER_KEY_BYTES];
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        int status = 0;
+        cr_assert_eq(waitpid(children[i], &status, 0), children[i]);
+        cr_assert_eq(status, 0);
+    }
+    open_identity("identity", &identity);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        cr_assert_eq(read(pipes[0], key, sizeof key), (ssize_t)sizeof key);
+        cr_assert_arr_eq(key, identity.keys.public_key, sizeof key);
+    }
+}
+
+/* ==== systemd ==== */
+
+/* ---- service_notify ---- */
+
+static int listener = -1;
+
+/* Stands in for systemd: an abstract socket whose name nobody else has. */
+static void open_listener(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char name[64];
+    int length = snprintf(name, sizeof name, "@lockstep-notify-%ld", (long)getpid());
+    memcpy(address.sun_path, name, (size_t)length);
+    address.sun_path[0] = '\0';
+    listener = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length);
+    cr_assert_eq(bind(listener, (struct sockaddr *)&address, bytes), 0);
+    setenv("NOTIFY_SOCKET", name, 1);
+}
+
+static void close_listener(void)
+{
+    close(listener);
+}
+
+static void expect(const char *message)
+{
+    char heard[512] = "";
+    ssize_t bytes = recv(listener, heard, sizeof heard - 1, 0);
+    cr_assert_gt(bytes, 0, "'%s' has not come", message);
+    cr_assert_str_eq(heard, message);
+}
+
+TestSuite(service_notify, .init = open_listener, .fini = close_listener);
+
+Test(service_notify, states_are_told)
+{
+    ls_service_notify_ready();
+    expect("READY=1");
+    ls_service_notify_alive();
+    expect("WATCHDOG=1");
+    ls_service_notify_stopping();
+    expect("STOPPING=1");
+}
+
+Test(service_notify, a_status_is_one_line)
+{
+    ls_service_notify_status("4 rooms\nMAINPID=1");
+    expect("STATUS=4 rooms MAINPID=1");
+    char sentence[1000] = "";
+    char wanted[512] = "STATUS=";
+    memset(sentence, 'x', sizeof sentence - 1);
+    ls_service_notify_status(sentence);
+    memset(wanted + strlen(wanted), 'x', 255);
+    expect(wanted);
+}
+
+Test(service_notify, without_systemd_nothing_is_sent)
+{
+    unsetenv("NOTIFY_SOCKET");
+    ls_service_notify_ready();
+    char heard[16];
+    cr_assert_lt(recv(listener, heard, sizeof heard, 0), 0);
+    setenv("NOTIFY_SOCKET", "/nowhere/at/all", 1);
+    ls_service_notify_status("the socket is gone"); /* and nothing else happens */
+}
+
+/* ---- service_sockets ---- */
+
+enum {
+    FIRST = 3, /* the descriptor that systemd begins with */
+    HIGH = 60, /* above those that are handed over */
+    COUNT_MAX = 20,
+};
+
+typedef struct outcome {
+    ls_status status;
+    ls_service_sockets sockets;
+    ls_text why;
+    uint32_t open; /* of those that were handed over */
+} outcome;
+
+static int given[COUNT_MAX];
+static uint32_t given_count;
+static outcome *seen;
+
+static void open_memory(void)
+{
+    seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(seen, MAP_FAILED);
+    given_count = 0;
+}
+
+static void close_all(void)
+{
+    for (uint32_t i = 0; i < given_count; i++) {
+        close(given[i]);
+    }
+    munmap(seen, sizeof *seen);
+}
+
+TestSuite(service_sockets, .init = open_memory, .fini = close_all);
+
+static void give(int family, int type)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int descriptor = socket(family, type, 0);
+    cr_assert_geq(descriptor, 0);
+    if (family == AF_INET) {
+        cr_assert_eq(bind(descriptor, (struct sockaddr *)&here, sizeof here), 0);
+    }
+    given[given_count++] = descriptor;
+}
+
+static void give_listening(void)
+{
+    give(AF_INET, SOCK_STREAM);
+    cr_assert_eq(listen(given[given_count - 1], 1), 0);
+}
+
+/* A child process takes them, with the descriptors where systemd puts them. */
+static void handle(bool is_for_it)
+{
+    char number[32];
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        for (uint32_t i = 0; i < given_count; i++) {
+            dup2(given[i], HIGH + (int)i);
+        }
+        for (uint32_t i = 0; i < given_count; i++) {
+            dup2(HIGH + (int)i, FIRST + (int)i);
+        }
+        snprintf(number, sizeof number, "%u", given_count);
+        setenv("LISTEN_FDS", number, 1);
+        snprintf(number, sizeof number, "%ld", is_for_it ? (long)getpid() : 1L);
+        setenv("LISTEN_PID", number, 1);
+        seen->status = ls_service_sockets_take(&seen->sockets, &seen->why);
+        for (uint32_t i = 0; i < given_count; i++) {
+            struct sockaddr_storage own;
+            socklen_t bytes = sizeof own;
+            seen->open +=
+                getsockname(FIRST + (int)i, (struct sockaddr *)&own, &bytes) == 0 ? 1u : 0;
+        }
+        _exit(getenv("LISTEN_FDS") ? 1 : 0);
+    }
+    int code = 0;
+    cr_assert_eq(waitpid(child, &code, 0), child);
+    cr_assert_eq(code, 0, "its children would take the sockets for theirs");
+}
+
+static void systemd_expect_refused(const char *words)
+{
+    handle(true);
+    cr_assert_eq(seen->status, LS_BAD_ARGUMENT);
+    cr_assert(strstr(seen->why.bytes, words), "%s", seen->why.bytes);
+    cr_assert_eq(seen->sockets.datagram_count, 0);
+    cr_assert_eq(seen->sockets.stream, -1);
+    cr_assert_eq(seen->open, 0, "they are closed");
+}
+
+Test(service_sockets, are_taken_by_their_kinds)
+{
+    give(AF_INET, SOCK_DGRAM);
+    give_listening();
+    give(AF_INET, SOCK_DGRAM);
+    handle(true);
+    cr_assert_eq(seen->status, LS_OK, "%s", seen->why.bytes);
+    cr_assert_eq(seen->sockets.datagram_count, 2);
+    cr_assert_eq(seen->sockets.datagrams[0], FIRST);
+    cr_assert_eq(seen->sockets.datagrams[1], FIRST + 2);
+    cr_assert_eq(seen->sockets.stream, FIRST + 1);
+    cr_assert_eq(seen->open, 3);
+}
+
+Test(service_sockets, are_none_without_systemd_and_for_another_process)
+{
+    ls_service_sockets sockets;
+    cr_assert_eq(ls_service_sockets_take(&sockets, NULL), LS_OK);
+    cr_assert_eq(sockets.datagram_count, 0);
+    cr_assert_eq(sockets.stream, -1);
+    give(AF_INET, SOCK_DGRAM);
+    handle(false);
+    cr_assert_eq(seen->status, LS_OK);
+    cr_assert_eq(seen->sockets.datagram_count, 0);
+    cr_assert_eq(seen->open, 1);
+}
+
+Test(service_sockets, that_are_not_there_are_refused)
+{
+    static const char *const counts[] = {"many", "-1", "999"};
+    ls_service_sockets sockets;
+    ls_text why = {{0}};
+    char pid[32];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        setenv("LISTEN_PID", pid, 1);
+        setenv("LISTEN_FDS", counts[i], 1);
+        cr_assert_eq(ls_service_sockets_take(&sockets, &why), LS_BAD_ARGUMENT, "%s", counts[i]);
+        cr_assert(strstr(why.bytes, "LISTEN_FDS"), "%s", why.bytes);
+        cr_assert_eq(sockets.datagram_count, 0);
+        cr_assert_eq(sockets.stream, -1);
+    }
+}
+
+Test(service_sockets, of_no_use_are_refused)
+{
+    give(AF_INET, SOCK_DGRAM);
+    give(AF_UNIX, SOCK_STREAM);
+    systemd_expect_refused("descriptor 4");
+}
+
+Test(service_sockets, that_do_not_listen_are_refused)
+{
+    give(AF_INET, SOCK_STREAM);
+    systemd_expect_refused("descriptor 3");
+}
+
+Test(service_sockets, two_for_http_are_refused)
+{
+    give_listening();
+    give_listening();
+    systemd_expect_refused("one ListenStream");
+}
+
+Test(service_sockets, more_than_there_are_workers_are_refused)
+{
+    for (uint32_t i = 0; i <= LS_SERVICE_DATAGRAM_SOCKETS_MAX; i++) {
+        give(AF_INET, SOCK_DGRAM);
+    }
+    systemd_expect_refused("more UDP sockets");
 }

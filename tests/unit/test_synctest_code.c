@@ -1,14 +1,25 @@
 #define _GNU_SOURCE
-#include "lockstep/tools/synctest/lint.h"
-
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/loader/plugin_statics.h"
 #include "lockstep/common/program/symbol_name.h"
+#include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/lint_rules.h"
+#include "lockstep/tools/synctest/page_memory.h"
+#include "lockstep/tools/synctest/perturbation.h"
+#include "lockstep/tools/synctest/player.h"
+#include "lockstep/tools/synctest/process_changes.h"
+#include "lockstep/tools/synctest/shims.h"
 
 #include <criterion/criterion.h>
+#include <locale.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
+
+/* ==== lint ==== */
 
 /* ---- the rules ---- */
 
@@ -217,7 +228,7 @@ Test(synctest_lint, the_code_of_an_unknown_processor_is_not_read)
 /* ---- files ---- */
 
 static synctest_lint_report report;
-static uint8_t bytes[1 << 20]; /* of the plug-in */
+static uint8_t plugin_bytes[1 << 20]; /* of the plug-in */
 static char path[] = "/tmp/lockstep-lint-XXXXXX";
 static int file;
 
@@ -225,9 +236,9 @@ static size_t read_plugin(void)
 {
     FILE *whole = fopen(LS_TEST_PLUGIN, "rb");
     cr_assert_not_null(whole);
-    size_t size = fread(bytes, 1, sizeof bytes, whole);
+    size_t size = fread(plugin_bytes, 1, sizeof plugin_bytes, whole);
     fclose(whole);
-    cr_assert(size > 4096 && size < sizeof bytes);
+    cr_assert(size > 4096 && size < sizeof plugin_bytes);
     return size;
 }
 
@@ -267,7 +278,7 @@ Test(synctest_lint, a_file_that_was_cut_short_is_refused_or_read_as_far_as_it_go
     make_file();
     for (size_t kept = size; kept > 0; kept -= kept > 1997 ? 1997 : kept) {
         cr_assert_eq(ftruncate(file, 0), 0);
-        cr_assert_eq(pwrite(file, bytes, kept, 0), (ssize_t)kept);
+        cr_assert_eq(pwrite(file, plugin_bytes, kept, 0), (ssize_t)kept);
         ls_status status = synctest_lint_file(path, &report, NULL);
         cr_assert(status == LS_OK || status == LS_PLUGIN);
     }
@@ -282,10 +293,10 @@ Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
     uint32_t read_well = 0;
     for (size_t i = 0; i < 160; i++) {
         size_t at = i < 64 ? i : size - 1 - i * 17 % 4000; /* the header, and the sections' table */
-        bytes[at] ^= 0xff;
-        cr_assert_eq(pwrite(file, bytes, size, 0), (ssize_t)size);
+        plugin_bytes[at] ^= 0xff;
+        cr_assert_eq(pwrite(file, plugin_bytes, size, 0), (ssize_t)size);
         read_well += synctest_lint_file(path, &report, NULL) == LS_OK;
-        bytes[at] ^= 0xff;
+        plugin_bytes[at] ^= 0xff;
     }
     cr_assert_gt(read_well, 0);
     remove_file();
@@ -407,4 +418,302 @@ Test(synctest_lint, items_beyond_the_last_are_counted)
     cr_assert_eq(full.errors, SYNCTEST_LINT_ITEMS_MAX + 3);
     cr_assert(synctest_lint_has_topic(&full, "libm"));
     cr_assert_not(synctest_lint_has_topic(&full, "clock"));
+}
+
+/* ==== shims ==== */
+
+static int affinity_count(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    cr_assert_eq(sched_getaffinity(0, sizeof cores, &cores), 0);
+    return CPU_COUNT(&cores);
+}
+
+Test(synctest_shims, the_number_of_cores_is_what_it_is_told)
+{
+    int real = affinity_count();
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    cr_assert_gt(real, 0);
+    synctest_shims_set(&(synctest_shims){.cores = 48});
+    cr_expect_eq(get_nprocs(), 48);
+    cr_expect_eq(get_nprocs_conf(), 48);
+    cr_expect_eq(sysconf(_SC_NPROCESSORS_ONLN), 48);
+    cr_expect_eq(affinity_count(), 48);
+    cr_expect_eq(sysconf(_SC_PAGESIZE), page_bytes, "nothing else is changed");
+    synctest_shims_set(&(synctest_shims){.cores = 0});
+    cr_expect_eq(affinity_count(), real);
+}
+
+#if !SYNCTEST_IS_SANITIZED
+
+enum {
+    BLOCK_BYTES = 4000,
+};
+
+/* Hardly two neighbours are the same. */
+static bool is_noise(const uint8_t *bytes, size_t byte_count)
+{
+    uint32_t repeated = 0;
+    for (size_t i = 1; i < byte_count; i++) {
+        repeated += bytes[i] == bytes[i - 1];
+    }
+    return repeated < byte_count / 8;
+}
+
+Test(synctest_shims, memory_from_malloc_holds_other_bytes_each_time)
+{
+    synctest_process_changes_fill_heap(SYNCTEST_CHANGES_HEAP, 0);
+    uint8_t *volatile first = malloc(BLOCK_BYTES);
+    uint8_t *volatile second = malloc(BLOCK_BYTES);
+    uint8_t *volatile zeroed = calloc(1, BLOCK_BYTES);
+    void *aligned = NULL;
+    cr_assert_eq(posix_memalign(&aligned, 256, BLOCK_BYTES), 0);
+    cr_expect(is_noise(first, BLOCK_BYTES) && is_noise(second, BLOCK_BYTES));
+    cr_expect(is_noise(aligned, BLOCK_BYTES));
+    cr_expect_neq(memcmp(first, second, BLOCK_BYTES), 0);
+    cr_expect(zeroed[0] == 0 && zeroed[BLOCK_BYTES - 1] == 0);
+    free(first);
+    free(second);
+    free(zeroed);
+    free(aligned);
+}
+
+Test(synctest_shims, a_block_that_grows_keeps_its_bytes)
+{
+    synctest_process_changes_fill_heap(SYNCTEST_CHANGES_HEAP, 0);
+    uint8_t *block = malloc(BLOCK_BYTES);
+    memset(block, 7, BLOCK_BYTES);
+    uint8_t *grown = realloc(block, 8 * (size_t)BLOCK_BYTES);
+    cr_assert_not_null(grown);
+    cr_expect(grown[0] == 7 && grown[BLOCK_BYTES - 1] == 7);
+    cr_expect(is_noise(grown + BLOCK_BYTES + 64, BLOCK_BYTES));
+    free(grown);
+}
+
+Test(synctest_shims, a_copy_that_begins_at_the_end_shows_that_memory_overlaps)
+{
+    void *(*volatile copy)(void *, const void *, size_t) = memcpy;
+    char text[] = "abcdef", apart[8] = "";
+    copy(text, text + 1, 5);
+    cr_expect_str_eq(text, "bcdeff", "as memmove, otherwise");
+    synctest_shims_set(&(synctest_shims){.are_copies_backward = true});
+    copy(apart, "abcdef", 7);
+    cr_expect_str_eq(apart, "abcdef");
+    copy(apart, apart + 1, 5);
+    cr_expect_str_eq(apart, "ffffff");
+}
+
+static int sign(int number)
+{
+    return (number > 0) - (number < 0);
+}
+
+Test(synctest_shims, scaled_comparisons_have_the_same_sign)
+{
+    int (*volatile of_bytes)(const void *, const void *, size_t) = memcmp;
+    int (*volatile of_texts)(const char *, const char *) = strcmp;
+    static const char *const texts[] = {"",        "a",           "b",         "ab",
+                                        "abcdefg", "abcdefg\xff", "abcdefghi", "abcdefghijkl"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+            size_t bytes = 1 + (i < j ? strlen(texts[i]) : strlen(texts[j]));
+            synctest_shims_set(&(synctest_shims){0});
+            int plain = of_texts(texts[i], texts[j]),
+                plain_bytes = of_bytes(texts[i], texts[j], bytes);
+            synctest_shims_set(&(synctest_shims){.are_comparisons_scaled = true});
+            int scaled = of_texts(texts[i], texts[j]);
+            cr_expect_eq(sign(scaled), sign(plain));
+            cr_expect(scaled == 0 || scaled != plain);
+            cr_expect_eq(sign(of_bytes(texts[i], texts[j], bytes)), sign(plain_bytes));
+        }
+    }
+}
+
+Test(synctest_shims, a_file_without_a_folder_is_there_only_where_it_was_not)
+{
+    char folder[] = "/tmp/test-shims-XXXXXX", absolute[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(absolute, sizeof absolute, "%s/here", folder);
+    cr_assert_eq(chdir(folder), 0);
+    fclose(fopen("here", "w"));
+    synctest_shims_files_turn();
+    cr_expect_null(fopen("here", "r"));
+    cr_expect_neq(access("here", F_OK), 0);
+    FILE *absolute_file = fopen(absolute, "r");
+    cr_expect_not_null(absolute_file, "a path is as it was");
+    FILE *missing = fopen("missing", "r");
+    cr_assert_not_null(missing);
+    cr_expect_eq(fgetc(missing), '1');
+    cr_expect_eq(access("missing", F_OK), 0);
+    fclose(missing);
+    fclose(absolute_file);
+    unlink(absolute);
+    rmdir(folder);
+}
+
+#endif
+
+Test(synctest_shims, the_foreign_locale_writes_and_reads_a_decimal_comma)
+{
+    char text[16] = "";
+    synctest_foreign_locale_enter();
+    cr_assert_str_eq(localeconv()->decimal_point, ",");
+    snprintf(text, sizeof text, "%.1f", 2.5);
+    cr_expect_str_eq(text, "2,5");
+    cr_expect_eq(strtod("2.5", NULL), 2.0);
+}
+
+/* ==== plugin_statics ==== */
+
+static volatile uint8_t near_by[64];
+static volatile uint8_t far_away[4096] = {1};
+static _Thread_local volatile uint8_t own_to_thread[64];
+static volatile uint8_t of_gcc[64] __asm__("turns.lto_priv.0");
+static volatile uint8_t of_cpp[64] __asm__("_ZZN4game5thinkEvE5turns");
+
+/* In this program. */
+static const void *code(void)
+{
+    return (const void *)(uintptr_t)code;
+}
+
+Test(plugin_statics, a_write_to_a_variable_is_noticed_once)
+{
+    ls_plugin_statics statics; /* not static: it would watch itself */
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    cr_assert_gt(statics.segment_count, 0);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    near_by[3] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    near_by[3] = 1; /* no change */
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    far_away[100] = far_away[103] = far_away[111] = 7;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    far_away[200] = far_away[230] = 8;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 2);
+    cr_assert_eq(addresses[1] - addresses[0], 30);
+    for (size_t i = 0; i < 10; i++) {
+        far_away[1000 + 50 * i] = 9;
+    }
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 4, "there is no room for more");
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
+    far_away[sizeof far_away - 1] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, a_write_to_a_thread_local_variable_is_noticed)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    own_to_thread[40] = 1;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(addresses[0] & LS_PLUGIN_STATICS_THREAD_LOCAL);
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+    ls_plugin_statics_end(&statics);
+}
+
+/* As the file of this program has it, of which the symbols are not stripped. */
+Test(plugin_statics, a_variable_is_named_by_an_address_in_it)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_variable named;
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    far_away[2000]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_variable("/proc/self/exe", addresses[0], NULL, &named));
+    cr_expect_str_eq(named.name, "far_away");
+    cr_expect_eq(named.size, sizeof far_away);
+    cr_expect_eq(addresses[0] - named.address, 2000);
+    (void)ls_plugin_statics_changes(&statics, addresses, 4); /* of what reads files here */
+    own_to_thread[40]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_variable("/proc/self/exe", addresses[0], NULL, &named));
+    cr_expect_str_eq(named.name, "own_to_thread");
+    cr_expect_not(ls_plugin_statics_variable("/proc/self/exe", UINT64_C(1) << 48, NULL, &named));
+    cr_expect_not(ls_plugin_statics_variable("/no/such/file", addresses[0], NULL, &named));
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, a_variable_is_set_back_and_its_neighbours_are_not)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    near_by[8] = 5;
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    near_by[8] = near_by[16] = near_by[24] = 6;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    uint64_t at = addresses[0] / 8 * 8;
+    ls_plugin_statics_reset(&statics, at, 8);
+    cr_expect_eq(near_by[8], 5);
+    cr_expect_eq(near_by[16], 6);
+    ls_plugin_statics_reset(&statics, at + 8, 9);
+    cr_expect_eq(near_by[16], 0);
+    cr_expect_eq(near_by[24], 0);
+    cr_expect_str_eq(ls_plugin_statics_path(&statics, at), "/proc/self/exe");
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, code_that_is_in_no_object_has_none)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_statics_begin(&statics, NULL, false, ls_allocator_heap());
+    cr_assert_eq(statics.segment_count, 0);
+    near_by[3]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 0);
+}
+
+static void *allocate_nothing(void *user, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    return NULL;
+}
+
+Test(plugin_statics, without_memory_nothing_is_watched)
+{
+    const ls_allocator empty = {allocate_nothing, NULL, NULL, NULL};
+    ls_plugin_statics statics;
+    ls_plugin_statics_begin(&statics, code(), false, &empty);
+    cr_assert_eq(statics.segment_count, 0);
+}
+
+static void shorten(char *name, size_t capacity, const char *symbol)
+{
+    ls_name_copy(name, capacity, symbol + 2);
+}
+
+static void expect_name_of(volatile uint8_t *variable, ls_plugin_symbol_reader *reader,
+                           const char *wanted)
+{
+    ls_plugin_statics statics;
+    uint64_t addresses[4];
+    ls_plugin_variable named;
+    ls_plugin_statics_begin(&statics, code(), false, ls_allocator_heap());
+    variable[32]++;
+    cr_assert_eq(ls_plugin_statics_changes(&statics, addresses, 4), 1);
+    cr_assert(ls_plugin_statics_variable("/proc/self/exe", addresses[0], reader, &named));
+    cr_expect_str_eq(named.name, wanted);
+    ls_plugin_statics_end(&statics);
+}
+
+Test(plugin_statics, names_of_cpp_are_read_by_the_reader_and_others_are_not)
+{
+    expect_name_of(of_gcc, shorten, "turns");
+    expect_name_of(of_cpp, NULL, "_ZZN4game5thinkEvE5turns");
+    expect_name_of(of_cpp, shorten, "ZN4game5thinkEvE5turns");
 }
