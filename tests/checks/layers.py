@@ -113,7 +113,7 @@ ADAPTERS = {
         "protocol/enet/enet_channel.c",
         "protocol/enet/enet_ends.h",
         "protocol/enet/enet_ends_built.c",
-        "tests/lab/bench/net_relay.c",
+        "tests/lab/bench/net_server.c",
     ),
     "miniupnpc/*": ("protocol/portmap/router_upnp.c",),
     "natpmp.h": ("protocol/portmap/router_natpmp.c",),
@@ -469,7 +469,7 @@ SAMPLES = (
             "tools/lockstep_schema.c": "#include <elfutils/libdw.h>\n",
         },
         [
-            "net_relay.c may include <enet/enet.h>",
+            "net_server.c may include <enet/enet.h>",
             "common/runtime/line_channel.c may include <uv.h>",
             "hash_variant.h may include <xxhash.h>",
             "may include <criterion",

@@ -5,7 +5,6 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/common/system/output.h"
-#include "lockstep/tests/lab/bench/pictures.h"
 #include "lockstep/tests/lab/bench/report.h"
 #include "lockstep/tests/lab/bench/sections.h"
 
@@ -29,6 +28,61 @@ enum {
 /* Short enough that others who use the machine come between few of the rounds. */
 #define ROUND_NS UINT64_C(500000)
 #define SMOKE_ROUND_NS UINT64_C(20000)
+
+/* ---- the sections ---- */
+
+typedef ls_status (*bench_section_run)(const bench_plan *plan, bench_report *report, ls_text *why);
+
+typedef struct bench_section {
+    const char *name;
+    const char *about; /* one line */
+    bench_section_run run;
+} bench_section;
+
+static const bench_section sections[] = {
+    {"sims", "the built-in simulations, and Box2D 2.4 where its plug-in is there, 4 bots",
+     bench_sims},
+    {"hash", "hashing, saving and loading states, against what memory can do", bench_hash},
+    {"session", "a match in memory, without system calls, hashes every tick", bench_session},
+    {"matches", "many small matches in memory: bytes of one, a tick of one that is in no cache",
+     bench_matches},
+    {"causes", "keeping states to find causes of desyncs, against not", bench_causes},
+    {"sealed", "sealed packets, key exchanges, floods of forged datagrams", bench_sealed},
+    {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
+    {"relay", "lockstep-relay: datagrams on real sockets, against those that go directly",
+     bench_relay},
+    {"client", "lockstep-client in a match of two on real sockets against bare ENet", bench_client},
+    {"service", "lockstep-server --config on two workers, rooms of four in the arena",
+     bench_service},
+    {"rooms", "how many rooms of four a core carries in time, their players on another one",
+     bench_rooms},
+    {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
+    {"growth", "what a client takes of its link by players, rate and loss, in virtual time",
+     bench_growth},
+    {"start", "connecting and starting a match of four at 60 ms RTT, by loss", bench_start},
+    {"join", "joining a match at 100 ms RTT, 1 MiB/s, and by links: time, others' latency",
+     bench_join},
+    {"journal", "writing a match down, verifying it and seeking in it", bench_journal},
+    {"timestep", "one frame through each stepping strategy", bench_timestep},
+    {"view", "painting a frame of 1280 x 720, without showing it", bench_view},
+    {"math", "fixed point, random numbers, sorting", bench_math},
+};
+
+enum {
+    SECTION_COUNT = sizeof sections / sizeof sections[0],
+};
+
+static const bench_section *find_section(const char *name)
+{
+    for (uint32_t i = 0; i < SECTION_COUNT; i++) {
+        if (strcmp(sections[i].name, name) == 0) {
+            return &sections[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- the command line ---- */
 
 typedef struct arguments {
     const bench_section *sections[SECTIONS_MAX];
@@ -150,7 +204,7 @@ static ls_status bench_comparison_print(const bench_report *report, const char *
 static ls_status read_section(void *user, char *name, ls_text *why)
 {
     arguments *args = user;
-    const bench_section *section = bench_section_find(name);
+    const bench_section *section = find_section(name);
     if (!section) {
         return ls_fail(LS_BAD_ARGUMENT, why, "there is no section '%s'", name);
     }
@@ -163,18 +217,18 @@ static ls_status read_section(void *user, char *name, ls_text *why)
 
 static void add_all_sections(arguments *args)
 {
-    for (uint32_t i = 0; i < SECTIONS_MAX && bench_section_at(i); i++) {
-        args->sections[args->section_count++] = bench_section_at(i);
+    for (uint32_t i = 0; i < SECTION_COUNT; i++) {
+        args->sections[args->section_count++] = &sections[i];
     }
 }
 
 static void print_sections(FILE *file)
 {
     fprintf(file, "Sections:\n");
-    for (uint32_t i = 0; bench_section_at(i); i++) {
+    for (uint32_t i = 0; i < SECTION_COUNT; i++) {
         ls_text head = {{0}};
-        ls_text_set(&head, "  %-10s ", bench_section_at(i)->name);
-        ls_command_line_print_row(file, head.bytes, bench_section_at(i)->about, 13);
+        ls_text_set(&head, "  %-10s ", sections[i].name);
+        ls_command_line_print_row(file, head.bytes, sections[i].about, 13);
     }
 }
 
@@ -204,7 +258,8 @@ static ls_status run(const arguments *args, bench_report *report, bool *is_misse
     bool is_json_on_stdout = args->json && strcmp(args->json, "-") == 0;
     bench_report_begin(report, is_json_on_stdout ? stderr : stdout, &plan);
     for (uint32_t i = 0; status == LS_OK && i < args->section_count; i++) {
-        status = bench_section_run_in(args->sections[i], &plan, report, why);
+        bench_report_section(report, args->sections[i]->name, args->sections[i]->about);
+        status = args->sections[i]->run(&plan, report, why);
     }
     return status == LS_OK ? finish(args, report, is_missed, why) : status;
 }

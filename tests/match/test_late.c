@@ -2,7 +2,7 @@
  * and on time, whatever any client does; `wait` substitutes nothing, says whom it waits for, and
  * waits only so long. */
 #include "lockstep/common/simulations/arena/arena.h"
-#include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/match/match_test.h"
 
 static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ticks)

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/program/summary.h"
-#include "lockstep/tests/lab/faultsim/report.h"
+#include "lockstep/tests/lab/faultsim/faultsim.h"
 #include "lockstep/tests/lab/faultsim/self_test.h"
 #include "lockstep/tools/netcond/netcond.h"
 

@@ -67,4 +67,9 @@ void bench_report_release(bench_report *report);
 #define BENCH_MOST(value) ((bench_budget){BENCH_AT_MOST, (value)})
 #define BENCH_LEAST(value) ((bench_budget){BENCH_AT_LEAST, (value)})
 
+/* Draws how costs grow with players, state and rooms, from what a run of lockstep-bench wrote as
+ * JSON: the same file gives the same pictures. From NAME.json writes NAME-players.svg,
+ * NAME-state.svg and NAME-rooms.svg. IO; MALFORMED: a figure of a picture is not there. */
+ls_status bench_pictures_draw(const char *json_path, ls_text *why);
+
 #endif

@@ -1,18 +1,10 @@
 /* Sections: what lockstep-bench can measure, each a function that fills a report.
  * A section fails only when something it runs is broken: a missed budget is a figure, no failure.
- * Called by main. */
+ * Called by the main, which has the table of them. */
 #ifndef LOCKSTEP_TESTS_LAB_BENCH_SECTIONS_H
 #define LOCKSTEP_TESTS_LAB_BENCH_SECTIONS_H
 
 #include "lockstep/tests/lab/bench/report.h"
-
-typedef ls_status (*bench_section_run)(const bench_plan *plan, bench_report *report, ls_text *why);
-
-typedef struct bench_section {
-    const char *name;
-    const char *about; /* one line */
-    bench_section_run run;
-} bench_section;
 
 ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why);
 ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why);
@@ -36,14 +28,5 @@ ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why)
 
 /* The second half of the section "net": what does not depend on the machine. */
 ls_status bench_net_path(const bench_plan *plan, bench_report *report, ls_text *why);
-
-/* index 0 .. count-1; NULL beyond. */
-const bench_section *bench_section_at(uint32_t index);
-
-/* The section of that name, or NULL. */
-const bench_section *bench_section_find(const char *name);
-
-ls_status bench_section_run_in(const bench_section *section, const bench_plan *plan,
-                               bench_report *report, ls_text *why);
 
 #endif

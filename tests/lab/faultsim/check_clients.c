@@ -2,7 +2,7 @@
  * server had, also when it is let into a running match. */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tests/lab/faultsim/check_bounds.h"
-#include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The common ground of the match check's files: faults, closed ticks and the lives of the server.
  */
-#include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/send_rate.h"
-#include "lockstep/tests/lab/faultsim/match_check_parts.h"
+#include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
 #include <inttypes.h>

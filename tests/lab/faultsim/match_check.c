@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tests/lab/faultsim/check_bounds.h"
-#include "lockstep/tests/lab/faultsim/match_check_parts.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
 #include <inttypes.h>

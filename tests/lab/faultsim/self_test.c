@@ -9,7 +9,6 @@
 #include "lockstep/common/system/system_clock.h"
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/lab/faultsim/faultsim.h"
-#include "lockstep/tests/lab/faultsim/jobs.h"
 #include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/match_memory.h"
 #include "lockstep/tests/lab/faultsim/test_simulation.h"

@@ -223,6 +223,17 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run)
     return setup;
 }
 
+ls_rerun_local *virtual_match_make_reruns(const virtual_match *run)
+{
+    ls_rerun_local *reruns = NULL;
+    if (run->setup.runs_nothing_again) {
+        return NULL;
+    }
+    ls_status status = ls_rerun_local_create(run->setup.storage, &reruns);
+    LS_ASSERT(status == LS_OK);
+    return reruns;
+}
+
 static void create_session(virtual_client *client, const virtual_client_setup *setup)
 {
     ls_session_config config = setup->session;

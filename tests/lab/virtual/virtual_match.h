@@ -314,12 +314,10 @@ void virtual_log(virtual_match *run, const char *format, ...) __attribute__((for
 void virtual_log_match_event(virtual_match *run, const ls_match_event *event);
 void virtual_log_session_event(virtual_client *client, const ls_session_event *event);
 
-/* ---- virtual_reruns.c ---- */
+/* ---- virtual_client.c ---- */
 
 /* A rerun host for one machine of the run; NULL when the setup wants none. */
 ls_rerun_local *virtual_match_make_reruns(const virtual_match *run);
-
-/* ---- virtual_client.c ---- */
 
 /* Adds one more client, which connects at once unless its setup says that it comes later. */
 virtual_client *virtual_match_add_client(virtual_match *run, const virtual_client_setup *setup);
