@@ -12,8 +12,8 @@
 /* Runs the target once. Stops the program when an invariant is broken; returns 0 always. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* Its head, in a file of several targets: each program is built with the name of its own for that.
- */
+/* Its head: a file may have several targets, and each program is built with the name of its own for
+ * the entry point. */
 #define FUZZ_TARGET(name)                                                                          \
     int fuzz_##name(const uint8_t *bytes, size_t size);                                            \
     int fuzz_##name(const uint8_t *bytes, size_t size)

@@ -539,7 +539,7 @@ static void start_run(hostile_server *server, uint8_t setup)
     open_session(server, setup);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(join)
 {
     fuzz_input input = {bytes, size};
     uint8_t setup = fuzz_take_u8(&input);

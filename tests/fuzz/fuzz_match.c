@@ -601,7 +601,7 @@ static uint8_t timing_of(uint8_t timing)
     return (uint8_t)(high[low] << 4 | low);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(match)
 {
     fuzz_input input = {bytes, size};
     uint8_t setup = fuzz_take_u8(&input);

@@ -348,7 +348,7 @@ static void play(returning_match *here)
     LS_ASSERT(fuzz_memory_live_blocks() <= blocks_before + BLOCKS_MORE_MAX);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(resume)
 {
     fuzz_input input = {bytes, size};
     uint8_t setup = fuzz_take_u8(&input);

@@ -151,7 +151,7 @@ static void open_side(side *made)
     LS_ASSERT(made->stream);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(sctp)
 {
     static bool has_begun;
     fuzz_input input = {bytes, size};

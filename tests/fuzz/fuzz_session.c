@@ -552,7 +552,7 @@ static void start_run(hostile_server *server, uint8_t setup, uint8_t timing)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(session)
 {
     fuzz_input input = {bytes, size};
     uint8_t setup = fuzz_take_u8(&input);
