@@ -139,7 +139,7 @@ ADAPTERS = {
         "common/system/posix/linux_library.c",
         "tools/adapters/libretro/libretro_imports.c",
         "tools/bindings/mono/plugin.c",
-        "tests/known_bad/libm_looked_up.c",
+        "tests/known_bad/libm.c",
         "tests/loopback/test_programs_clock.c",
     ),
     "sanitizer/*": ("common/simulation/sim_instance.c", "tests/fuzz/fuzz_memory.c",

@@ -1,6 +1,12 @@
+/* No desyncs: plug-ins that die. A plug-in is built of each part, which its
+ * name selects. */
+#include "lockstep/tests/known_bad/game.h"
+
+/* ==== crash ==== */
+
 /* Not a cause of a desync, but a plug-in that crashes or hangs must be named, not take the tool
  * with it. */
-#include "lockstep/tests/known_bad/game.h"
+#ifdef GAME_IS_CRASH
 
 static void stumble(const ls_step *step)
 {
@@ -26,3 +32,27 @@ static ls_status set_up(const ls_sim_config *config, void *state, ls_text *why)
 
 GAME_PASSES("stumble", stumble);
 GAME_PLUGIN("crash", .fields = game_fields, .init = set_up)
+
+#endif
+
+/* ==== hang ==== */
+
+/* Like crash: the second match waits for something that never comes. */
+#ifdef GAME_IS_HANG
+
+static void wait_for_it(const ls_step *step)
+{
+    game_state *state = step->state;
+#if GAME_FAULTY
+    static volatile uint32_t played;
+    played++;
+    while (played > 350) { /* not in the reference run */
+    }
+#endif
+    state->bonus++;
+}
+
+GAME_PASSES("wait", wait_for_it);
+GAME_PLUGIN("hang", .fields = game_fields, .init = game_init)
+
+#endif
