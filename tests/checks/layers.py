@@ -140,7 +140,7 @@ ADAPTERS = {
         "tools/adapters/libretro/libretro_imports.c",
         "tools/bindings/mono/plugin.c",
         "tests/known_bad/libm.c",
-        "tests/loopback/test_programs_clock.c",
+        "tests/loopback/test_programs_matches.c",
     ),
     "sanitizer/*": ("common/simulation/sim_instance.c", "tests/fuzz/fuzz_memory.c",
                     "tests/unit/test_sim_instance.c"),

@@ -1,18 +1,24 @@
 #define _POSIX_C_SOURCE 200809L
-/* Closed journals that are handed to a command, by processes and in a folder of the test's own. */
-#include "lockstep/server/service/journal_upload.h"
-
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/journal/journal_index.h"
+#include "lockstep/server/service/journal_disk.h"
+#include "lockstep/server/service/journal_upload.h"
+
 #include "lockstep/tests/support/journal_sample.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ==== journal_upload ==== */
+
+/* Closed journals that are handed to a command, by processes and in a folder of the test's own. */
 
 enum {
     JOURNALS = 200,
@@ -323,4 +329,103 @@ Test(journal_upload, what_is_no_file_of_the_folder_is_left_alone)
         struct stat facts;
         cr_expect_eq(lstat(path_of(entry), &facts), 0, "%s", entry);
     }
+}
+
+/* ==== journal_disk ==== */
+
+/* The report about the disk of journals, of folders and limits of the test's own. */
+
+enum {
+    DISK_LOOK_MS = 20,
+};
+
+static char disk_folder[] = "/tmp/lockstep-disk-XXXXXX";
+static ls_event_loop *disk_loop;
+static ls_journal_disk *disk;
+static ls_storage_report disk_report;
+static bool is_good_wanted;
+
+static void drop_line(void *user, ls_log_level level, const char *line)
+{
+    (void)user;
+    (void)level;
+    (void)line;
+}
+
+static const ls_log disk_quiet = {.level = LS_LOG_ERROR, .write = drop_line};
+
+static void disk_on_look(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+    if ((disk_report.why_not.bytes[0] == '\0') == is_good_wanted) {
+        ls_event_loop_stop(disk_loop);
+    }
+}
+
+static void disk_begin(void)
+{
+    cr_assert_not_null(mkdtemp(disk_folder));
+    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &disk_loop), LS_OK);
+    cr_assert_eq(ls_event_loop_add_timer(disk_loop, DISK_LOOK_MS,
+                                         (ls_loop_handler){disk_on_look, NULL}, NULL),
+                 LS_OK);
+}
+
+static void disk_end(void)
+{
+    ls_journal_disk_destroy(disk);
+    ls_event_loop_destroy(disk_loop);
+    rmdir(disk_folder);
+}
+
+TestSuite(journal_disk, .init = disk_begin, .fini = disk_end);
+
+static void create(uint64_t bytes_min)
+{
+    const ls_journal_disk_config config = {.directory = disk_folder,
+                                           .bytes_min = bytes_min,
+                                           .loop = disk_loop,
+                                           .log = &disk_quiet,
+                                           .report = &disk_report};
+    cr_assert_eq(ls_journal_disk_create(&config, &disk), LS_OK);
+}
+
+static void wait_until(bool is_good)
+{
+    is_good_wanted = is_good;
+    ls_event_loop_run(disk_loop);
+}
+
+Test(journal_disk, folder_that_goes_and_comes_back_is_noticed_and_nothing_is_left_in_it)
+{
+    create(LS_JOURNAL_DISK_BYTES_MIN);
+    cr_assert_str_empty(disk_report.why_not.bytes);
+    cr_assert_gt(disk_report.bytes, disk_report.free_bytes);
+    cr_assert_gt(disk_report.free_bytes, 0);
+    cr_assert_eq(rmdir(disk_folder), 0, "it is empty");
+    wait_until(false);
+    cr_assert(strstr(disk_report.why_not.bytes, disk_folder) &&
+                  strstr(disk_report.why_not.bytes, "No such file"),
+              "%s", disk_report.why_not.bytes);
+    cr_assert_eq(mkdir(disk_folder, 0700), 0);
+    wait_until(true);
+}
+
+Test(journal_disk, disk_that_takes_nothing_is_noticed)
+{
+    const struct rlimit limit = {1000, RLIM_INFINITY};
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+    create(LS_JOURNAL_DISK_BYTES_MIN);
+    cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    wait_until(false);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    wait_until(true);
+}
+
+Test(journal_disk, disk_with_too_little_left_is_not_good_for_new_rooms)
+{
+    create(UINT64_MAX);
+    cr_assert(strstr(disk_report.why_not.bytes, "KiB left"), "%s", disk_report.why_not.bytes);
 }

@@ -1,9 +1,16 @@
-/* Matches of the real programs: players who agree, several matches, the same inputs again, and
- * spectators. */
+#define _GNU_SOURCE
 #include "lockstep/tests/loopback/hosted.h"
 
+#include <dlfcn.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+
+/* ==== programs_matches ==== */
+
+/* Matches of the real programs: players who agree, several matches, the same inputs again, and
+ * spectators. */
 
 /* ==== programs_agree ==== */
 
@@ -568,4 +575,279 @@ Test(programs_repeat, arena_predicted_by_both_ends_as_always)
 {
     HOSTED_REPEAT_UNTIL(hosted_rollbacks_of(0) > 0 && hosted_rollbacks_of(1) > 0,
                         play_predicted_by_both());
+}
+
+/* ==== programs_simulations ==== */
+
+/* Every simulation in a match of the real programs: two bots, every hash compared. */
+
+TestSuite(programs_simulations, .init = hosted_open, .fini = hosted_close);
+
+static void simulation_play(const char *simulation, const char *ticks_text, uint32_t ticks)
+{
+    hosted_serve("--sim", simulation, "--players", "2", "--ticks", ticks_text);
+    hosted_join("--sim", simulation, "--bot", "1");
+    hosted_join("--sim", simulation, "--bot", "2");
+    hosted_expect_perfect(ticks);
+}
+
+Test(programs_simulations, rope_plays_at_a_thousand_ticks_a_second)
+{
+    simulation_play("rope", "2000", 2000);
+}
+
+Test(programs_simulations, spring_plays)
+{
+    simulation_play("spring", "120", 120);
+}
+
+Test(programs_simulations, tumble_plays)
+{
+    simulation_play("tumble", "150", 150);
+}
+
+#if defined(LS_TEST_BOX2D)
+Test(programs_simulations, an_engine_that_is_not_ours_plays_from_its_plug_in)
+{
+    simulation_play(LS_TEST_BOX2D, "150", 150);
+}
+#endif
+
+#if defined(LS_TEST_CHIPMUNK)
+/* The late one gets a state in which everything moves and touches. */
+Test(programs_simulations, an_engine_under_a_flat_state_is_joined_late_and_predicted)
+{
+    hosted_serve("--sim", LS_TEST_CHIPMUNK, "--players", "3", "--start-players", "2", "--ticks",
+                 "0");
+    hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "1", "--predict", "8");
+    uint32_t other = hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "2");
+    hosted_expect_words(&hosted.clients[other], "the match starts");
+    hosted_pause_ms(500); /* so that something has happened */
+    uint32_t late = hosted_join("--sim", LS_TEST_CHIPMUNK, "--bot", "3", "--predict", "8");
+    hosted_expect_words(&hosted.clients[late], " with a snapshot of");
+    hosted_end_when_playing(late);
+    hosted_expect_clean_exits();
+    hosted_expect_agreement(0);
+    hosted_expect_agreement(late);
+}
+#endif
+
+#if defined(LS_TEST_LUA)
+/* A state of tables and coroutines is predicted, and loaded by the one who comes late. */
+Test(programs_simulations, a_script_is_predicted_and_joined_in_mid_match)
+{
+#define PONG "--sim", LS_TEST_LUA, "--param", "script=" LS_TEST_PONG
+    hosted_serve(PONG, "--players", "3", "--start-players", "2", "--ticks", "0");
+    hosted_join(PONG, "--bot", "1", "--predict", "8");
+    hosted_join(PONG, "--bot", "2");
+    hosted_expect_words(&hosted.server, "the match starts");
+    hosted_pause_ms(500);
+    uint32_t late = hosted_join(PONG, "--bot", "3");
+    hosted_end_when_playing(late);
+    hosted_expect_exits(0, 0, 0, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        hosted_expect_agreement(i);
+    }
+    cr_expect_eq(hosted_count(hosted_server_summary(), "desyncs"), 0);
+}
+#endif
+
+/* ==== programs_files ==== */
+
+/* A game with a map in a file and a motto, which every machine has to have: in a match of the real
+ * programs, and in every tool that runs its ticks again. */
+
+TestSuite(programs_files, .init = hosted_open, .fini = hosted_close);
+
+#define LEVEL LS_PLUGIN("level")
+
+/* The assignment of a new file with this content. */
+static const char *made(const char *param, const char *name, const char *content)
+{
+    const char *path = hosted_path(name);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs(content, file), 0);
+    cr_assert_eq(fclose(file), 0);
+    return hosted_text("%s=%s", param, path);
+}
+
+static void files_serve(const char *map, const char *ticks)
+{
+    hosted_serve("--sim", LEVEL, "--ticks", ticks, "--players", "1", "--journal", hosted.folder,
+                 "--bundle-dir", hosted.folder, "--param", map, "--param", "motto=a b = c");
+}
+
+/* The one file in the folder whose name ends so. */
+static const char *found(const char *ending)
+{
+    const char *list = hosted_text("ls %s/*%s", hosted.folder, ending);
+    FILE *output = popen(list, "r");
+    char path[512] = "";
+    cr_assert(output && fgets(path, sizeof path, output), "no file ends in %s", ending);
+    cr_assert_eq(pclose(output), 0);
+    path[strcspn(path, "\n")] = '\0';
+    return hosted_text("%s", path);
+}
+
+Test(programs_files, the_same_map_at_another_path_plays_and_is_verified_again)
+{
+    const char *copy = made("map", "copy", "M and so on");
+    const char *other = made("map", "other", "M and so forth");
+    files_serve(made("map", "original", "M and so on"), "60");
+    hosted_join("--sim", LEVEL, "--bot", "1", "--param", copy);
+    hosted_expect_perfect(60);
+    const char *journal = found(".journal");
+    hosted_run(0, LS_TEST_REPLAY, "verify", journal, "--sim", LEVEL, "--param", copy);
+    cr_expect(strstr(hosted_run(2, LS_TEST_REPLAY, "verify", journal, "--sim", LEVEL),
+                     "needs the file 'map' (digest "));
+    cr_expect(
+        strstr(hosted_run(2, LS_TEST_REPLAY, "verify", journal, "--sim", LEVEL, "--param", other),
+               "file 'map': this machine has digest "));
+}
+
+Test(programs_files, a_client_without_the_map_or_with_another_is_refused_in_words)
+{
+    files_serve(made("map", "original", "M and so on"), "30");
+    const char *without = hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--sim", LEVEL);
+    cr_expect(strstr(without, "the match needs the file 'map' (digest "), "%s", without);
+    cr_expect(strstr(without, "11 bytes): give it with --param map=PATH"), "%s", without);
+    const char *other = hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--sim", LEVEL, "--param",
+                                   made("map", "other", "M and so forth"));
+    cr_expect(strstr(other, "file 'map': this machine has digest "), "%s", other);
+    hosted_expect_words(&hosted.server, "file 'map': this machine has digest ");
+    hosted_join("--sim", LEVEL, "--bot", "1", "--param", made("map", "copy", "M and so on"));
+    hosted_expect_perfect(30);
+}
+
+Test(programs_files, a_server_says_what_is_wrong_with_a_file)
+{
+    hosted_expect_refusal(2, LS_TEST_SERVER, "'level' needs a file: --param map=PATH", "--sim",
+                          LEVEL);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--param map: cannot read /nowhere: ", "--sim", LEVEL,
+                          "--param", "map=/nowhere");
+    hosted_expect_refusal(2, LS_TEST_SERVER,
+                          "could not make its first state: map: byte 0 is 0x4e, and not an M",
+                          "--sim", LEVEL, "--param", made("map", "bad", "No map"));
+}
+
+Test(programs_files, a_helper_that_runs_ticks_again_gets_the_map)
+{
+    const char *copy = made("map", "copy", "M and so on");
+    files_serve(made("map", "original", "M and so on"), "90");
+    hosted_join("--sim", LEVEL, "--bot", "1", "--param", copy, "--flip-bit", "40:3");
+    hosted_expect_exits(3, 3);
+    const cJSON *summary = hosted_server_summary();
+    cr_expect_str_eq(hosted_word(summary, "desyncs.0.class"), "one-off");
+    const char *bundle = found(".bundle");
+    const char *line =
+        hosted_run(3, LS_TEST_DESYNC, "explain", bundle, "--sim", LEVEL, "--param", copy);
+    (void)line;
+    cr_expect(strstr(hosted_run(2, LS_TEST_DESYNC, "explain", bundle, "--sim", LEVEL),
+                     "needs the file 'map' (digest "));
+}
+
+Test(programs_files, synctest_plays_with_a_map)
+{
+    hosted_run(0, LS_TEST_SYNCTEST, LEVEL, "--ticks", "40", "--param",
+               made("map", "original", "M and so on"));
+}
+
+/* Not a file, but what its journal says of the match has to come through as well. */
+Test(programs_files, a_rate_that_is_no_whole_number_comes_through)
+{
+    const char *map = made("map", "original", "M and so on");
+    hosted_serve("--sim", LEVEL, "--ticks", "120", "--players", "1", "--journal", hosted.folder,
+                 "--param", map, "--tick-rate", "262144/4389");
+    hosted_join("--sim", LEVEL, "--bot", "1", "--param", map);
+    hosted_expect_perfect(120);
+    double hz = hosted_number(hosted_server_summary(), "tick_rate_hz");
+    cr_expect(hz > 59.7275 && hz < 59.7276, "%f", hz);
+    cr_expect_eq(hosted_number(hosted_client_summary(0), "tick_rate_hz"), hz);
+    hosted_run(0, LS_TEST_REPLAY, "verify", found(".journal"), "--sim", LEVEL, "--param", map);
+    hosted_run(0, LS_TEST_SYNCTEST, LEVEL, "--ticks", "20", "--param", map, "--tick-rate",
+               "59.7275", "--only", "save");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--tick-rate takes 1 to 1000, as in 60, 59.7275 or",
+                          "--sim", LEVEL, "--tick-rate", "59.7275000001");
+}
+
+/* ==== programs_clock ==== */
+
+static void open_on_stepping_clock(void)
+{
+    hosted_open();
+    hosted.preload = LS_TEST_STEPPING_CLOCK;
+}
+
+TestSuite(programs_clock, .init = open_on_stepping_clock, .fini = hosted_close);
+
+enum {
+    WATCH_MS = 1100,
+    HOUR_MS = 3600 * 1000,
+};
+
+typedef int time_function(struct timeval *restrict now, void *restrict zone);
+
+static int64_t wall_ms(time_function *read_wall)
+{
+    struct timeval now;
+    cr_assert_eq(read_wall(&now, NULL), 0);
+    return (int64_t)now.tv_sec * 1000 + now.tv_usec / 1000;
+}
+
+/* Of the helper itself: steps that did not happen would prove nothing. */
+Test(programs_clock, the_clock_of_these_tests_steps_by_hours)
+{
+    void *library = dlopen(LS_TEST_STEPPING_CLOCK, RTLD_NOW | RTLD_LOCAL);
+    cr_assert_not_null(library, "%s", dlerror());
+    void *symbol = dlsym(library, "gettimeofday");
+    time_function *read_wall = NULL;
+    memcpy(&read_wall, &symbol, sizeof read_wall);
+    cr_assert_not_null(read_wall);
+    uint32_t steps = 0;
+    uint64_t end_ms = ls_process_now_ms() + WATCH_MS;
+    int64_t before_ms = wall_ms(read_wall);
+    while (ls_process_now_ms() < end_ms || steps == 0) {
+        int64_t now_ms = wall_ms(read_wall);
+        int64_t step_ms = now_ms - before_ms;
+        steps += step_ms > HOUR_MS / 2 || step_ms < -HOUR_MS / 2 ? 1 : 0;
+        before_ms = now_ms;
+        ls_process_pause();
+    }
+    dlclose(library);
+}
+
+static void expect_loaded(const ls_process *process)
+{
+    char line[512];
+    bool is_loaded = false;
+    FILE *maps = fopen(hosted_text("/proc/%d/maps", (int)process->pid), "r");
+    cr_assert_not_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        is_loaded = is_loaded || strstr(line, LS_TEST_STEPPING_CLOCK);
+    }
+    fclose(maps);
+    cr_assert(is_loaded, "%s is not loaded", LS_TEST_STEPPING_CLOCK);
+}
+
+static void clock_play(const char *late_rule)
+{
+    hosted_serve(ARENA("2", "300"), "--late", late_rule);
+    expect_loaded(&hosted.server);
+    hosted_join_bots(2);
+    hosted_expect_words(&hosted.clients[0], "the match starts");
+    expect_loaded(&hosted.clients[0]);
+    hosted_expect_perfect(300); /* five seconds: nine steps or more */
+    /* A wait of hours would have dropped a player; a short one a busy machine may have. */
+    hosted_expect_none(&hosted.server, "left at tick");
+}
+
+Test(programs_clock, a_wall_clock_that_steps_by_hours_makes_nobody_wait_for_long)
+{
+    clock_play("wait");
+}
+
+Test(programs_clock, a_wall_clock_that_steps_by_hours_drops_nobody)
+{
+    clock_play("repeat");
 }

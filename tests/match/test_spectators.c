@@ -4,7 +4,6 @@
 #include "lockstep/server/investigation/desync_finding.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tests/support/raw_spectator.h"
 
 /* ---- spectators ---- */
 
