@@ -7,7 +7,6 @@
 #define LOCKSTEP_TOOLS_ADAPTERS_LUA_LUA_ENGINE_H
 
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/tools/adapters/lua/lua_memory.h"
 
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
@@ -194,6 +193,14 @@ int lua_refuse(lua_State *L, const char *format, ...);
 
 /* Takes instructions from the budget; an error when none are left. */
 void lua_engine_charge(lua_engine *engine, lua_State *L, uint64_t instructions);
+
+/* ---- memory (lua_memory.c): the one place that asks the C heap ---- */
+
+/* Zeroed; NULL: there is none. */
+void *lua_memory_make(size_t bytes);
+/* Keeps the content; NULL leaves the block as it was. `bytes` > 0. */
+void *lua_memory_resize(void *block, size_t bytes);
+void lua_memory_free(void *block);
 
 /* ---- library (lua_library.c) ---- */
 

@@ -1,4 +1,5 @@
-#include "lockstep/tools/adapters/lua/lua_memory.h"
+/* Blocks that grow, for Lua itself and for what is written of it. */
+#include "lockstep/tools/adapters/lua/lua_engine.h"
 
 #include <stdlib.h>
 
