@@ -1,5 +1,6 @@
-/* Sound: the part that the right plug-ins share, each a game of another kind, in which nothing may
- * be found: not by synctest, not by the lint, not in a match. */
+/* Sound: the part that the right plug-ins of sound.c share with engine_omits.c: an entry point of
+ * one pass, and a number that follows from a tick's inputs. Owns no state. Included by plug-ins of
+ * this folder alone. */
 #ifndef LOCKSTEP_TESTS_KNOWN_BAD_SOUND_H
 #define LOCKSTEP_TESTS_KNOWN_BAD_SOUND_H
 
