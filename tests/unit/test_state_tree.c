@@ -579,7 +579,7 @@ static void keep_worst(ls_diff_figures *worst, ls_diff_figures figures)
 
 TestSuite(hash_tree_diff, .fini = destroy_kept);
 
-Test(hash_tree_diff, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
+Test(hash_tree_diff, every_flipped_bit_of_an_arena_is_named)
 {
     pair both = open_arena(40);
     ls_diff_figures worst = {0};
