@@ -18,10 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== service ==== */
-
-/* Fuzzes what an operator and a page give a service: files, bans and hosts. */
-
 /* ==== ban_list ==== */
 
 /* Fuzzes bans: what operators ban, and who comes, any texts, a line each, whose first byte says

@@ -180,7 +180,7 @@ static fuzz_move fuzz_take_move(fuzz_input *input)
  * sends any contents: packets beside ENet, several in one, and datagrams of ENet, through the
  * filter before it; and what is not sealed.
  *
- * A list of moves (fuzz_socket.h), where bit 4 of `what` means: the server sends something first
+ * A list of moves (fuzz_move), where bit 4 of `what` means: the server sends something first
  */
 
 #define MOVES_MAX 64u
@@ -319,7 +319,7 @@ FUZZ_TARGET(transport)
  * right keys, sends any contents: packets beside ENet, several in one, and datagrams of ENet,
  * through the filter before it; and others send what is not sealed.
  *
- * A list of moves (fuzz_socket.h), where bit 4 of `what` means: the client sends something first;
+ * A list of moves (fuzz_move), where bit 4 of `what` means: the client sends something first;
  * bit 5: it begins a new connection first
  */
 

@@ -553,8 +553,7 @@ Test(transport_udp_hostile, a_peer_that_moves_is_followed)
 /* ==== transport_udp_traffic ==== */
 
 enum {
-    TIMEOUT_MS = 10000,
-    QUIET_MS = 60
+    TIMEOUT_MS = 10000
 };
 
 static ls_station server, client;

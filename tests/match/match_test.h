@@ -129,14 +129,6 @@ static inline void add_clients(virtual_match *run, uint32_t count,
     }
 }
 
-/* Nothing comes to the client any more; what it sends arrives. */
-static inline void cut_down(virtual_client *client)
-{
-    ls_link_config up = client->up;
-    ls_link_config cut = {.is_cut = true};
-    ls_memory_client_set_links(client->transport, &up, &cut);
-}
-
 /* Inputs that were not there when their tick was closed, of all players. */
 static inline uint64_t substituted(const virtual_match *run)
 {

@@ -23,7 +23,6 @@
 enum {
     UNSEEN_CELLS = 300,
     UNSEEN_RUNS_MAX = 32,
-    UNSEEN_PASS = 1, /* "spread", in which most faults sit */
 };
 
 typedef struct unseen_state {

@@ -261,8 +261,6 @@ Test(invite, may_be_to_one_room_of_a_server_with_many)
     cr_assert_eq(read.port, 7300);
 }
 
-/* ==== key_file ==== */
-
 /* ---- key_file ---- */
 
 static char folder[] = "/tmp/lockstep-key-XXXXXX";

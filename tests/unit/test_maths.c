@@ -17,8 +17,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ==== maths ==== */
-
 /* Arithmetic, random numbers, sorting and hashes, which every simulation stands on. */
 
 /* ---- rng ---- */

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== relay_listing ==== */
-
 /* ---- relay_listing ---- */
 
 /* Holds LIST and GAMES against docs/directory.md. */

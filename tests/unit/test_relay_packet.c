@@ -8,8 +8,6 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* ==== relay_packet ==== */
-
 /* ---- relay_packet ---- */
 
 /* Holds the datagrams against docs/relay.md. */

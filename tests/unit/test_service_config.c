@@ -532,8 +532,6 @@ Test(server_identity, servers_that_start_together_have_one)
     }
 }
 
-/* ==== systemd ==== */
-
 /* ---- service_notify ---- */
 
 static int listener = -1;

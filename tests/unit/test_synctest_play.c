@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ==== play ==== */
-
 /* ---- synctest_tape ---- */
 
 static int make_file(void)
@@ -393,8 +391,6 @@ Test(synctest_script, the_same_seed_seats_the_same)
     }
     cr_assert_gt(differences, 0);
 }
-
-/* ==== result ==== */
 
 /* ---- synctest_result ---- */
 

@@ -329,7 +329,7 @@ enum {
     SECONDS = 20,
     GROWTH_STEPS_PER_TICK = 8,
     DELAY_MS = 33,
-    /* In place of what the memory network counts before each packet: as in section_net_path.c. */
+    /* In place of what the memory network counts before each packet: as in section_net.c. */
     COUNTED_BYTES = 10,
     UP_SEAL_BYTES = LS_SEALED_CLIENT_HEADER_BYTES + LS_SEALED_TAG_BYTES - COUNTED_BYTES,
     DOWN_SEAL_BYTES = LS_SEALED_SERVER_HEADER_BYTES + LS_SEALED_TAG_BYTES - COUNTED_BYTES,
