@@ -2,8 +2,8 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/cipher.h"
-#include "lockstep/common/base/text.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/system/file.h"
 #include "lockstep/server/service/room_report.h"
