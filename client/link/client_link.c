@@ -254,6 +254,13 @@ static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *m
     sum->packets_received += more->packets_received;
 }
 
+/* The server will say the same whenever it is asked. */
+static bool is_final(ls_sealed_refusal refusal)
+{
+    return refusal == LS_SEALED_REFUSAL_CREDENTIAL || refusal == LS_SEALED_REFUSAL_KEY_WITHHELD ||
+           refusal == LS_SEALED_REFUSAL_VERSION;
+}
+
 /* The server may still be starting, or the network may have lost every request; or another address
  * of its may be the one. */
 static bool may_try_again(ls_client_link *link, const ls_session *session, uint64_t now_ns)
@@ -263,7 +270,7 @@ static bool may_try_again(ls_client_link *link, const ls_session *session, uint6
         return false;
     }
     bool is_round_over = link->at + 1 >= link->config.place->server_count;
-    link->is_round_final = link->is_round_final && ls_client_refusal_is_final(link->refusal);
+    link->is_round_final = link->is_round_final && is_final(link->refusal);
     if (is_round_over &&
         (link->is_round_final || now_ns + CONNECT_PAUSE_NS >= link->connect_end_ns)) {
         return false;
@@ -474,11 +481,45 @@ bool ls_client_link_has_connected(const ls_client_link *link)
     return link->has_connected;
 }
 
+/* Why a client did not get in, and what its player can do about it. NONE: there was no answer. */
+static const char *refusal_text(ls_sealed_refusal refusal, const ls_sealed_client_config *sealed)
+{
+    switch (refusal) {
+    case LS_SEALED_REFUSAL_FULL:
+        return "the server is full: it has no room for another connection, or none for newcomers: "
+               "private rooms take connect tokens that name them";
+    case LS_SEALED_REFUSAL_CREDENTIAL:
+        return "the server lets nobody in without its whole invite or a connect token: ask whoever "
+               "runs it";
+    case LS_SEALED_REFUSAL_TOO_MANY:
+        return "the server has too many connections from your address";
+    case LS_SEALED_REFUSAL_KEY_WITHHELD:
+        return "the server gives its key to nobody who has only the address: ask for its invite, "
+               "or start it with --insecure in a network that you trust";
+    case LS_SEALED_REFUSAL_VERSION:
+        return "the server speaks another version of sealed datagrams: use programs of the same "
+               "version";
+    case LS_SEALED_REFUSAL_PATH:
+        return "the server is there, but the longer datagrams of the handshake do not get through: "
+               "the path has to take packets of 1,228 bytes (IPv6: 1,248), and its MTU, of a VPN "
+               "or "
+               "a tunnel perhaps, is below that";
+    default:
+        return sealed->has_token
+                   ? "no server answers there, or none takes this token: it may have been used, "
+                     "have expired, or be for another server; the server's log says which"
+               : sealed->has_server_key
+                   ? "no server answers there; check the address, the port and the network, or ask "
+                     "for a new invite: a server that was started again may have another key"
+                   : "no server answers there; check the address, the port and the network";
+    }
+}
+
 const char *ls_client_link_failure(const ls_client_link *link)
 {
     return link->unreached.bytes[0] != '\0'
                ? link->unreached.bytes
-               : ls_client_refusal_text(link->refusal, &link->config.place->sealed);
+               : refusal_text(link->refusal, &link->config.place->sealed);
 }
 
 ls_transport_traffic ls_client_link_traffic(const ls_client_link *link)
@@ -614,43 +655,4 @@ ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_pla
     name_servers(out);
     identify(out);
     return status;
-}
-
-const char *ls_client_refusal_text(ls_sealed_refusal refusal, const ls_sealed_client_config *sealed)
-{
-    switch (refusal) {
-    case LS_SEALED_REFUSAL_FULL:
-        return "the server is full: it has no room for another connection, or none for newcomers: "
-               "private rooms take connect tokens that name them";
-    case LS_SEALED_REFUSAL_CREDENTIAL:
-        return "the server lets nobody in without its whole invite or a connect token: ask whoever "
-               "runs it";
-    case LS_SEALED_REFUSAL_TOO_MANY:
-        return "the server has too many connections from your address";
-    case LS_SEALED_REFUSAL_KEY_WITHHELD:
-        return "the server gives its key to nobody who has only the address: ask for its invite, "
-               "or start it with --insecure in a network that you trust";
-    case LS_SEALED_REFUSAL_VERSION:
-        return "the server speaks another version of sealed datagrams: use programs of the same "
-               "version";
-    case LS_SEALED_REFUSAL_PATH:
-        return "the server is there, but the longer datagrams of the handshake do not get through: "
-               "the path has to take packets of 1,228 bytes (IPv6: 1,248), and its MTU, of a VPN "
-               "or "
-               "a tunnel perhaps, is below that";
-    default:
-        return sealed->has_token
-                   ? "no server answers there, or none takes this token: it may have been used, "
-                     "have expired, or be for another server; the server's log says which"
-               : sealed->has_server_key
-                   ? "no server answers there; check the address, the port and the network, or ask "
-                     "for a new invite: a server that was started again may have another key"
-                   : "no server answers there; check the address, the port and the network";
-    }
-}
-
-bool ls_client_refusal_is_final(ls_sealed_refusal refusal)
-{
-    return refusal == LS_SEALED_REFUSAL_CREDENTIAL || refusal == LS_SEALED_REFUSAL_KEY_WITHHELD ||
-           refusal == LS_SEALED_REFUSAL_VERSION;
 }

@@ -49,13 +49,6 @@ typedef struct ls_client_place {
 ls_status ls_client_place_read(const ls_client_place_source *from, ls_client_place *out,
                                ls_text *why);
 
-/* Why a client did not get in, and what its player can do about it. NONE: there was no answer. */
-const char *ls_client_refusal_text(ls_sealed_refusal refusal,
-                                   const ls_sealed_client_config *sealed);
-
-/* The server will say the same whenever it is asked. */
-bool ls_client_refusal_is_final(ls_sealed_refusal refusal);
-
 typedef struct ls_client_link_config {
     const ls_client_place *place; /* borrowed */
     ls_event_loop *loop;

@@ -93,9 +93,15 @@ void ls_confirmed_ticks_connect(ls_confirmed_ticks *ticks)
     ticks->downlink = (ls_link_meter){0};
 }
 
+/* Forgets all parts: those of another server may be of other ticks. */
+static void forget_parts(ls_tick_parts *parts)
+{
+    memset(parts->ticks, 0, sizeof parts->ticks);
+}
+
 void ls_confirmed_ticks_disconnect(ls_confirmed_ticks *ticks)
 {
-    ls_tick_parts_forget(&ticks->parts);
+    forget_parts(&ticks->parts);
 }
 
 void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_t chain)
@@ -107,7 +113,7 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
     ticks->is_hold_taken = true;
     ls_input_buffer_restart(ticks->inputs, tick);
     memset(ticks->coded, 0, sizeof ticks->coded);
-    ls_tick_parts_forget(&ticks->parts);
+    forget_parts(&ticks->parts);
 }
 
 void ls_confirmed_ticks_set_backlog(ls_confirmed_ticks *ticks, ls_tick_backlog *backlog)
@@ -493,11 +499,6 @@ void ls_tick_parts_deinit(ls_tick_parts *parts)
         ls_release(parts->allocator, parts->bytes);
         parts->bytes = NULL;
     }
-}
-
-void ls_tick_parts_forget(ls_tick_parts *parts)
-{
-    memset(parts->ticks, 0, sizeof parts->ticks);
 }
 
 static uint8_t *bytes_of(const ls_tick_parts *parts, ls_tick tick)

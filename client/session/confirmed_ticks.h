@@ -66,9 +66,6 @@ ls_status ls_tick_parts_init(ls_tick_parts *parts, uint32_t slot_count, uint32_t
                              const ls_allocator *allocator);
 void ls_tick_parts_deinit(ls_tick_parts *parts);
 
-/* Forgets all parts: those of another server may be of other ticks. */
-void ls_tick_parts_forget(ls_tick_parts *parts);
-
 /* Takes a part of a tick that is one of the LS_TICK_PARTS_AHEAD from `next` on; others are ignored.
  * MALFORMED when the tick would be larger than any can be. */
 ls_status ls_tick_parts_add(ls_tick_parts *parts, const ls_tick_part *part, ls_tick next);

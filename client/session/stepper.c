@@ -53,12 +53,21 @@ static void set_sound_now(ls_stepper *stepper, ls_tick tick)
     }
 }
 
+/* From now on pictures blend from the live state. */
+static void blend_from_live_state(ls_stepper *stepper)
+{
+    if (stepper->previous) {
+        memcpy(stepper->previous, ls_sim_instance_view(stepper->context->instance),
+               ls_sim_instance_state_bytes(stepper->context->instance));
+    }
+}
+
 LS_TICK_CODE static void step_on(void *user, const ls_tick_inputs *inputs)
 {
     ls_stepper *stepper = user;
     ls_sim_instance *instance = stepper->context->instance;
     const ls_session_config *config = &stepper->context->config;
-    ls_stepper_set_previous(stepper);
+    blend_from_live_state(stepper);
     ls_sim_instance_step(instance, inputs);
     stepper->steps++;
     if (config->after_step) {
@@ -181,7 +190,7 @@ static ls_status create_previous(ls_stepper *stepper)
     if (!stepper->previous) {
         return LS_NO_MEMORY;
     }
-    ls_stepper_set_previous(stepper);
+    blend_from_live_state(stepper);
     return LS_OK;
 }
 
@@ -428,7 +437,7 @@ static void record_catch_up(ls_stepper *stepper, ls_tick tick, uint64_t state_ha
 
 void ls_stepper_accept_state(ls_stepper *stepper, uint64_t state_hash)
 {
-    ls_stepper_set_previous(stepper);
+    blend_from_live_state(stepper);
     start_window(stepper, state_hash);
 }
 
@@ -466,14 +475,6 @@ ls_status ls_stepper_restart(ls_stepper *stepper)
     return status;
 }
 
-void ls_stepper_set_previous(ls_stepper *stepper)
-{
-    if (stepper->previous) {
-        memcpy(stepper->previous, ls_sim_instance_view(stepper->context->instance),
-               ls_sim_instance_state_bytes(stepper->context->instance));
-    }
-}
-
 void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
                         uint64_t state_hash)
 {
@@ -487,7 +488,7 @@ void ls_stepper_go_back(ls_stepper *stepper, const uint8_t *saved, ls_tick tick,
     while (ls_sim_instance_tick(instance) < settled) {
         step_closed(stepper);
     }
-    ls_stepper_set_previous(stepper);
+    blend_from_live_state(stepper);
 }
 
 /* ---- reading ---- */

@@ -56,9 +56,6 @@ void ls_stepper_end_catch_up(ls_stepper *stepper);
 /* Goes back to state 0, and to the hashes that begin there. */
 ls_status ls_stepper_restart(ls_stepper *stepper);
 
-/* From now on pictures blend from the live state. */
-void ls_stepper_set_previous(ls_stepper *stepper);
-
 /* Goes back to a settled tick, with `saved` (as ls_sim_instance_save gives it, of this state hash)
  * for its state, and steps the closed ticks from there on again. Guesses are dropped; the states
  * are recorded anew, and so are their hashes. Only where states are recorded. */

@@ -58,7 +58,9 @@ static ls_canvas_rect rect_between(const ls_canvas *canvas, ls_canvas_point low,
 
 /* ---- the parts of a canvas that are painted now ---- */
 
-bool ls_canvas_take(ls_canvas *canvas, ls_canvas_rect rect, const void *what, size_t bytes)
+/* Something is painted within `rect` that is made of these bytes: whether some of it is to be
+ * painted now. */
+static bool begin_painting(ls_canvas *canvas, ls_canvas_rect rect, const void *what, size_t bytes)
 {
     ls_canvas_tiles *tiles = canvas->tiles;
     if (!tiles) {
@@ -153,7 +155,7 @@ void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uin
     ls_canvas_rect round =
         rect_between(canvas, (ls_canvas_point){centre.x - radius - 1.5f, centre.y - radius - 0.5f},
                      (ls_canvas_point){centre.x + radius + 2.5f, ceilf(centre.y + radius + 0.5f)});
-    if (ls_canvas_take(canvas, round, &key, sizeof key)) {
+    if (begin_painting(canvas, round, &key, sizeof key)) {
         for (int32_t y = round.y; y < round.y + round.height; y++) {
             disc_row(canvas, y, centre, radius, with);
         }
@@ -313,7 +315,7 @@ static bool take_outline(ls_canvas *canvas, const outline *shape, ls_canvas_rect
 {
     bool is_small = round.width <= 2 * LS_CANVAS_TILE || round.height <= 2 * LS_CANVAS_TILE;
     if (!canvas->tiles || !ls_canvas_tiles_compares(canvas->tiles) || is_small) {
-        return ls_canvas_take(canvas, round, key, sizeof *key);
+        return begin_painting(canvas, round, key, sizeof *key);
     }
     int32_t bottom = round.y + round.height;
     for (int32_t y = round.y; y < bottom;) {
@@ -328,7 +330,7 @@ static bool take_outline(ls_canvas *canvas, const outline *shape, ls_canvas_rect
                 right = LS_MAX(right, touched.end + 1.0f);
             }
         }
-        ls_canvas_take(canvas,
+        begin_painting(canvas,
                        rect_between(canvas, (ls_canvas_point){left, (float)y},
                                     (ls_canvas_point){right, (float)next}),
                        key, sizeof *key);
@@ -403,7 +405,9 @@ void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour)
     }
 }
 
-void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count)
+/* `count` pixels, each of a colour of its own, all of them within the canvas: from (x, y) on. */
+static void paint_pixels(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours,
+                         int32_t count)
 {
     uint32_t *row = row_of(canvas, y);
     ls_canvas_runs runs = runs_of(canvas, y);
@@ -540,7 +544,7 @@ static void draw_piece(ls_canvas *canvas, const piece *drawn, int32_t x, int32_t
     ls_canvas_rect part = rect_between(
         canvas, key.at,
         (ls_canvas_point){(float)x + (float)cell->width, (float)y + (float)cell->height});
-    if (!ls_canvas_take(canvas, part, &key, sizeof key)) {
+    if (!begin_painting(canvas, part, &key, sizeof key)) {
         return;
     }
     for (int32_t at_y = part.y; at_y < part.y + part.height; at_y++) {
@@ -610,7 +614,7 @@ static void stretch_piece(ls_canvas *canvas, const ls_canvas_font *cell, const p
         rect_between(canvas, place,
                      (ls_canvas_point){place.x + (float)cell->width / scale + 1.0f,
                                        place.y + (float)cell->height / scale + 1.0f});
-    if (!ls_canvas_take(canvas, part, key, sizeof *key)) {
+    if (!begin_painting(canvas, part, key, sizeof *key)) {
         return;
     }
     for (int32_t y = part.y; y < part.y + part.height; y++) {
@@ -710,7 +714,7 @@ static bool take(ls_canvas *canvas, ls_canvas_rect part, const ls_bitmap *bitmap
              {top_left, bottom_right},
              bitmap->columns,
              bitmap->rows};
-    return ls_canvas_take(canvas, part, &key, sizeof key);
+    return begin_painting(canvas, part, &key, sizeof key);
 }
 
 void ls_bitmap_paint(ls_canvas *canvas, const ls_bitmap *bitmap, ls_canvas_point top_left,
@@ -737,6 +741,6 @@ void ls_bitmap_paint(ls_canvas *canvas, const ls_bitmap *bitmap, ls_canvas_point
             colours[x - left] = mean_of(bitmap, columns, rows);
         }
         made = rows;
-        ls_canvas_row(canvas, left, y, colours, right - left);
+        paint_pixels(canvas, left, y, colours, right - left);
     }
 }

@@ -73,10 +73,6 @@ typedef struct ls_canvas_rect {
     int32_t height;
 } ls_canvas_rect;
 
-/* For what is painted by ls_canvas_row within `rect`, and made of these bytes: whether some of it
- * is to be painted now. */
-bool ls_canvas_take(ls_canvas *canvas, ls_canvas_rect rect, const void *what, size_t bytes);
-
 /* A disc that is smaller than a pixel is painted as one, and fainter. */
 void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uint32_t colour);
 
@@ -93,9 +89,6 @@ void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
                     float half_thickness, uint32_t colour);
 
 void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour);
-
-/* `count` pixels, each of a colour of its own, all of them within the canvas: from (x, y) on. */
-void ls_canvas_row(ls_canvas *canvas, int32_t x, int32_t y, const uint32_t *colours, int32_t count);
 
 /* One line of text with its top left corner at (x, y), each letter as wide as its columns. Letters
  * without a glyph, and that no writer knows, are shown as '?'. */

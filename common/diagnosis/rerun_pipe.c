@@ -205,6 +205,13 @@ static void read_files(ls_byte_stream *stream, ls_sim_config *config)
     }
 }
 
+static void release_order(ls_rerun_order *order, const ls_allocator *allocator)
+{
+    ls_input_buffer_destroy(order->inputs);
+    ls_release(allocator, order->state_hashes);
+    *order = (ls_rerun_order){0};
+}
+
 ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
                                      const ls_allocator *allocator, ls_rerun_order *out)
 {
@@ -213,25 +220,18 @@ ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
     head_stream(&stream, out);
     ls_status status = stream.has_failed ? LS_MALFORMED : allocate_order(out, allocator);
     if (status != LS_OK) {
-        ls_rerun_order_release(out, allocator);
+        release_order(out, allocator);
         return status;
     }
     read_ticks(&stream, out);
     read_files(&stream, &out->match.config);
     if (stream.has_failed || stream.size - stream.at != out->match.state_bytes) {
-        ls_rerun_order_release(out, allocator);
+        release_order(out, allocator);
         return LS_MALFORMED;
     }
     out->stretch.snapshot = bytes + stream.at;
     out->stretch.snapshot_bytes = out->match.state_bytes;
     return LS_OK;
-}
-
-void ls_rerun_order_release(ls_rerun_order *order, const ls_allocator *allocator)
-{
-    ls_input_buffer_destroy(order->inputs);
-    ls_release(allocator, order->state_hashes);
-    *order = (ls_rerun_order){0};
 }
 
 /* ---- a crash ---- */

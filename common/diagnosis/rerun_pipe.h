@@ -68,7 +68,6 @@ typedef struct ls_rerun_order {
 /* The bytes, without the head, stay while the order is used. MALFORMED, NO_MEMORY. */
 ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
                                      const ls_allocator *allocator, ls_rerun_order *out);
-void ls_rerun_order_release(ls_rerun_order *order, const ls_allocator *allocator);
 
 /* How a helper's process came to its end before the outcome. */
 typedef struct ls_rerun_crash {

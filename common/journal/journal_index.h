@@ -1,6 +1,6 @@
-/* Journal index: where the blocks and snapshots of a journal begin, in memory of a fixed size: when
- * there are more than fit, every second is left out, and again. Written into the INDEX record.
- * Never allocates; bytes that are read are not trusted. */
+/* Journal index: where the blocks and snapshots of a journal (journal.c) begin, in memory of a
+ * fixed size: when there are more than fit, every second is left out, and again. Written into the
+ * INDEX record. Never allocates; bytes that are read are not trusted. */
 #ifndef LOCKSTEP_COMMON_JOURNAL_JOURNAL_INDEX_H
 #define LOCKSTEP_COMMON_JOURNAL_JOURNAL_INDEX_H
 

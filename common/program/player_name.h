@@ -6,7 +6,6 @@
 #define LOCKSTEP_COMMON_PROGRAM_PLAYER_NAME_H
 
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 

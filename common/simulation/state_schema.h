@@ -92,11 +92,4 @@ LS_C_END
 ls_status ls_schema_check_fields(const ls_field *fields, uint32_t field_count, size_t state_bytes,
                                  ls_text *why);
 
-/* SCHEMA when bytes are covered by no field or by two; `why` has the count of byte ranges and the
- * first eight. The fields have passed ls_schema_check_fields, are sorted by offset, and a single
- * item's stride is its size. Time and memory are linear in state_bytes: 2 bytes for each, given
- * back before the return. */
-ls_status ls_schema_check_coverage(const ls_field *fields, uint32_t field_count, size_t state_bytes,
-                                   const ls_allocator *allocator, ls_text *why);
-
 #endif

@@ -9,8 +9,8 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/secret.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/lag/lag_verdict.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"

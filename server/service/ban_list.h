@@ -5,7 +5,6 @@
 #define LOCKSTEP_SERVER_SERVICE_BAN_LIST_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/base/name_look.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/program/json.h"

@@ -2,96 +2,6 @@
 
 #include <string.h>
 
-/* Most that one tick keeps; what is beyond is left out, the highest numbers first. Discs in the
- * densest packing touch six others, so three contacts and twice the pairs would do. */
-#define PAIRS_PER_BODY 8u
-#define CONTACTS_PER_BODY 4u
-
-#define SPEED_MAX LS_FIXED_INT(24)
-#define SPIN_MAX LS_FIXED_INT(12)
-
-/* Of the smallest body's width of 0.9 m: two that close in on each other still overlap, on the
- * side that they came from. */
-#define TRAVEL_MAX LS_FIXED_RATIO(4, 10)
-#define TURN_MAX LS_FIXED_RATIO(4, 10) /* rad */
-
-#define STILL_MILLISECONDS 500u
-#define STILL_TICKS_MAX 200u
-
-static ls_fixed thousandths(int64_t value)
-{
-    return LS_FIXED_RATIO(value, 1000);
-}
-
-static ls_arena_rules rules_of(const ls_sim_config *config)
-{
-    ls_fixed rate = LS_FIXED_INT(config->tick_rate_hz);
-    ls_fixed dt = LS_FIXED_ONE / config->tick_rate_hz;
-    ls_fixed drag = thousandths(config->params[LS_ARENA_PARAM_DRAG]);
-    uint32_t still = config->tick_rate_hz * STILL_MILLISECONDS / 1000;
-    still = LS_MIN(still, STILL_TICKS_MAX);
-    return (ls_arena_rules){
-        .dt = dt,
-        .drag_keep = ls_fixed_max(LS_FIXED_ONE - ls_fixed_mul(drag, dt), 0),
-        .speed_max = ls_fixed_min(SPEED_MAX, ls_fixed_mul(TRAVEL_MAX, rate)),
-        .spin_max = ls_fixed_min(SPIN_MAX, ls_fixed_mul(TURN_MAX, rate)),
-        .friction = thousandths(config->params[LS_ARENA_PARAM_FRICTION]),
-        .restitution = thousandths(config->params[LS_ARENA_PARAM_RESTITUTION]),
-        .iterations = (uint32_t)config->params[LS_ARENA_PARAM_ITERATIONS],
-        .still_limit = still > 0 ? still : 1,
-    };
-}
-
-static uint32_t pair_capacity(const ls_arena_layout *layout)
-{
-    return layout->body_count * PAIRS_PER_BODY;
-}
-
-static uint32_t contact_capacity(const ls_arena_layout *layout)
-{
-    return layout->body_count * CONTACTS_PER_BODY;
-}
-
-size_t ls_arena_scratch_bytes(const ls_sim_config *config)
-{
-    ls_arena_layout layout = ls_arena_layout_of(config);
-    size_t movers = (size_t)layout.body_count + 1;
-    return contact_capacity(&layout) * sizeof(ls_arena_contact) + movers * sizeof(ls_arena_mover) +
-           pair_capacity(&layout) * sizeof(ls_arena_pair) +
-           ((size_t)layout.body_count * 3 + 2) * sizeof(uint32_t) +
-           ls_arena_grid_bytes(layout.body_count, ls_arena_half_size(config));
-}
-
-ls_arena_world ls_arena_world_of(const ls_step *step)
-{
-    ls_arena_layout layout = ls_arena_layout_of(step->config);
-    uint8_t *bytes = step->state;
-    ls_arena_world world = {
-        .inputs = step->inputs,
-        .tick_rate_hz = step->config->tick_rate_hz,
-        .half_size = ls_arena_half_size(step->config),
-        .rules = rules_of(step->config),
-        .layout = layout,
-        .match = step->state,
-        .ships = (void *)(bytes + layout.ships),
-        .bodies = (void *)(bytes + layout.bodies),
-        .shots = (void *)(bytes + layout.shots),
-        .touches = (void *)(bytes + layout.touches),
-        .pair_capacity = pair_capacity(&layout),
-        .contact_capacity = contact_capacity(&layout),
-        .contacts = step->scratch,
-    };
-    world.movers = (void *)(world.contacts + world.contact_capacity);
-    world.pairs = (void *)(world.movers + layout.body_count + 1);
-    world.first_pairs = (void *)(world.pairs + world.pair_capacity);
-    world.mover_of = world.first_pairs + layout.body_count;
-    world.mover_count = world.mover_of + layout.body_count;
-    world.near_wall = world.mover_count + 1;
-    world.grid = ls_arena_grid_make(layout.body_count, world.half_size,
-                                    world.near_wall + layout.body_count + 1);
-    return world;
-}
-
 /* ---- grid ---- */
 
 /* At least twice the largest radius, both rounded. */
@@ -134,12 +44,6 @@ static size_t sorted_count(uint32_t body_count)
     return (size_t)body_count + LS_ARENA_BLOCK;
 }
 
-size_t ls_arena_grid_bytes(uint32_t body_count, ls_fixed half_size)
-{
-    size_t starts = starts_count(row_count(half_size), column_count(body_count, half_size));
-    return (starts + 4 * (sorted_count(body_count) + body_count)) * sizeof(uint32_t);
-}
-
 static ls_arena_circles make_circles(void *memory, size_t count)
 {
     ls_arena_circles circles = {.x = memory};
@@ -149,7 +53,14 @@ static ls_arena_circles make_circles(void *memory, size_t count)
     return circles;
 }
 
-ls_arena_grid ls_arena_grid_make(uint32_t body_count, ls_fixed half_size, void *memory)
+/* For a square of 2*half_size; the memory is aligned for uint32_t, its content may be anything. */
+static size_t grid_bytes(uint32_t body_count, ls_fixed half_size)
+{
+    size_t starts = starts_count(row_count(half_size), column_count(body_count, half_size));
+    return (starts + 4 * (sorted_count(body_count) + body_count)) * sizeof(uint32_t);
+}
+
+static ls_arena_grid grid_make(uint32_t body_count, ls_fixed half_size, void *memory)
 {
     uint32_t rows = row_count(half_size);
     uint32_t columns = column_count(body_count, half_size);
@@ -253,4 +164,96 @@ ls_arena_region ls_arena_grid_around(ls_arena_circle circle)
         .first_y = LS_MAX(circle.y - reach, 0),
         .last_y = circle.y + reach,
     };
+}
+
+/* ---- world ---- */
+
+/* Most that one tick keeps; what is beyond is left out, the highest numbers first. Discs in the
+ * densest packing touch six others, so three contacts and twice the pairs would do. */
+#define PAIRS_PER_BODY 8u
+#define CONTACTS_PER_BODY 4u
+
+#define SPEED_MAX LS_FIXED_INT(24)
+#define SPIN_MAX LS_FIXED_INT(12)
+
+/* Of the smallest body's width of 0.9 m: two that close in on each other still overlap, on the
+ * side that they came from. */
+#define TRAVEL_MAX LS_FIXED_RATIO(4, 10)
+#define TURN_MAX LS_FIXED_RATIO(4, 10) /* rad */
+
+#define STILL_MILLISECONDS 500u
+#define STILL_TICKS_MAX 200u
+
+static ls_fixed thousandths(int64_t value)
+{
+    return LS_FIXED_RATIO(value, 1000);
+}
+
+static ls_arena_rules rules_of(const ls_sim_config *config)
+{
+    ls_fixed rate = LS_FIXED_INT(config->tick_rate_hz);
+    ls_fixed dt = LS_FIXED_ONE / config->tick_rate_hz;
+    ls_fixed drag = thousandths(config->params[LS_ARENA_PARAM_DRAG]);
+    uint32_t still = config->tick_rate_hz * STILL_MILLISECONDS / 1000;
+    still = LS_MIN(still, STILL_TICKS_MAX);
+    return (ls_arena_rules){
+        .dt = dt,
+        .drag_keep = ls_fixed_max(LS_FIXED_ONE - ls_fixed_mul(drag, dt), 0),
+        .speed_max = ls_fixed_min(SPEED_MAX, ls_fixed_mul(TRAVEL_MAX, rate)),
+        .spin_max = ls_fixed_min(SPIN_MAX, ls_fixed_mul(TURN_MAX, rate)),
+        .friction = thousandths(config->params[LS_ARENA_PARAM_FRICTION]),
+        .restitution = thousandths(config->params[LS_ARENA_PARAM_RESTITUTION]),
+        .iterations = (uint32_t)config->params[LS_ARENA_PARAM_ITERATIONS],
+        .still_limit = still > 0 ? still : 1,
+    };
+}
+
+static uint32_t pair_capacity(const ls_arena_layout *layout)
+{
+    return layout->body_count * PAIRS_PER_BODY;
+}
+
+static uint32_t contact_capacity(const ls_arena_layout *layout)
+{
+    return layout->body_count * CONTACTS_PER_BODY;
+}
+
+size_t ls_arena_scratch_bytes(const ls_sim_config *config)
+{
+    ls_arena_layout layout = ls_arena_layout_of(config);
+    size_t movers = (size_t)layout.body_count + 1;
+    return contact_capacity(&layout) * sizeof(ls_arena_contact) + movers * sizeof(ls_arena_mover) +
+           pair_capacity(&layout) * sizeof(ls_arena_pair) +
+           ((size_t)layout.body_count * 3 + 2) * sizeof(uint32_t) +
+           grid_bytes(layout.body_count, ls_arena_half_size(config));
+}
+
+ls_arena_world ls_arena_world_of(const ls_step *step)
+{
+    ls_arena_layout layout = ls_arena_layout_of(step->config);
+    uint8_t *bytes = step->state;
+    ls_arena_world world = {
+        .inputs = step->inputs,
+        .tick_rate_hz = step->config->tick_rate_hz,
+        .half_size = ls_arena_half_size(step->config),
+        .rules = rules_of(step->config),
+        .layout = layout,
+        .match = step->state,
+        .ships = (void *)(bytes + layout.ships),
+        .bodies = (void *)(bytes + layout.bodies),
+        .shots = (void *)(bytes + layout.shots),
+        .touches = (void *)(bytes + layout.touches),
+        .pair_capacity = pair_capacity(&layout),
+        .contact_capacity = contact_capacity(&layout),
+        .contacts = step->scratch,
+    };
+    world.movers = (void *)(world.contacts + world.contact_capacity);
+    world.pairs = (void *)(world.movers + layout.body_count + 1);
+    world.first_pairs = (void *)(world.pairs + world.pair_capacity);
+    world.mover_of = world.first_pairs + layout.body_count;
+    world.mover_count = world.mover_of + layout.body_count;
+    world.near_wall = world.mover_count + 1;
+    world.grid =
+        grid_make(layout.body_count, world.half_size, world.near_wall + layout.body_count + 1);
+    return world;
 }

@@ -60,10 +60,6 @@ typedef struct ls_arena_range {
     uint32_t end;
 } ls_arena_range;
 
-/* For a square of 2*half_size; the memory is aligned for uint32_t, its content may be anything. */
-size_t ls_arena_grid_bytes(uint32_t body_count, ls_fixed half_size);
-ls_arena_grid ls_arena_grid_make(uint32_t body_count, ls_fixed half_size, void *memory);
-
 /* Empties the grid; then each body is put in or left out once, then finish sorts the circles. */
 void ls_arena_grid_begin(ls_arena_grid *grid);
 void ls_arena_grid_finish(ls_arena_grid *grid);
