@@ -290,7 +290,8 @@ const ls_segment_run *ls_segments_runs(const ls_segments *segments, const ls_seg
     return (const ls_segment_run *)segments->runs.items + segment->first_run;
 }
 
-const ls_journal_header *ls_segments_header(const ls_segments *segments)
+/* Without its key and build. NULL until it has been read. */
+static const ls_journal_header *header_of(const ls_segments *segments)
 {
     return segments->has_header ? &segments->header : NULL;
 }
@@ -525,14 +526,14 @@ static uint32_t newest_key(const ls_broadcast *broadcast, uint32_t shown)
 
 static void write_id(const ls_broadcast *broadcast, char out[ID_TEXT_BYTES])
 {
-    snprintf(out, ID_TEXT_BYTES, "%016" PRIx64, ls_segments_header(broadcast->segments)->match_id);
+    snprintf(out, ID_TEXT_BYTES, "%016" PRIx64, header_of(broadcast->segments)->match_id);
 }
 
 static void fill_index(const ls_broadcasts *broadcasts, const ls_broadcast *broadcast,
                        uint32_t shown, ls_json *json)
 {
     const ls_segments *segments = broadcast->segments;
-    const ls_journal_header *header = ls_segments_header(segments);
+    const ls_journal_header *header = header_of(segments);
     bool has_all = shown == ls_segments_count(segments) && ls_segments_are_over(segments);
     char id[ID_TEXT_BYTES];
     write_id(broadcast, id);
@@ -572,7 +573,7 @@ ls_broadcast *ls_broadcasts_find(const ls_broadcasts *broadcasts, uint64_t match
                                  uint64_t now_ns)
 {
     for (ls_broadcast *at = broadcasts->first; at; at = at->next) {
-        const ls_journal_header *header = ls_segments_header(at->segments);
+        const ls_journal_header *header = header_of(at->segments);
         if (header && header->match_id == match_id && count_shown(broadcasts, at, now_ns) > 0) {
             return at;
         }

@@ -62,9 +62,6 @@ const ls_segment_run *ls_segments_runs(const ls_segments *segments, const ls_seg
 size_t ls_segments_write_head(const ls_segments *segments, const ls_segment *segment,
                               uint8_t out[LS_SEGMENT_HEAD_BYTES_MAX]);
 
-/* Without its key and build. NULL until it has been read. */
-const ls_journal_header *ls_segments_header(const ls_segments *segments);
-
 /* Matches at a time; of others the newest wait until one has gone. */
 #define LS_BROADCASTS_MAX 256u
 

@@ -71,12 +71,17 @@ void ls_step_study_begin(ls_step_study *study, const ls_rerun_subject *subject,
     study->rerun = ls_rerun_share_join(reruns, subject);
 }
 
+static void release_run(ls_rerun_share *reruns, ls_shared_rerun **run)
+{
+    if (*run) {
+        ls_rerun_share_release(reruns, *run);
+    }
+    *run = NULL;
+}
+
 void ls_step_study_release(ls_step_study *study, ls_rerun_share *reruns)
 {
-    if (study->rerun) {
-        ls_rerun_share_release(reruns, study->rerun);
-    }
-    study->rerun = NULL;
+    release_run(reruns, &study->rerun);
 }
 
 bool ls_step_study_next_request(ls_step_study *study, ls_evidence_request *out)
@@ -252,17 +257,9 @@ void ls_tick_search_go_on(ls_tick_search *search, bool can_run)
     search->is_given_up = !can_run;
 }
 
-static void release_rerun(ls_tick_search *search, ls_rerun_share *reruns)
-{
-    if (search->rerun) {
-        ls_rerun_share_release(reruns, search->rerun);
-    }
-    search->rerun = NULL;
-}
-
 void ls_tick_search_end(ls_tick_search *search, ls_rerun_share *reruns)
 {
-    release_rerun(search, reruns);
+    release_run(reruns, &search->rerun);
     *search = (ls_tick_search){0};
 }
 
@@ -317,7 +314,7 @@ void ls_tick_search_advance(ls_tick_search *search, ls_rerun_share *reruns)
     }
     if (outcome && search->is_answered && !search->is_given_up) {
         narrow(search, outcome);
-        release_rerun(search, reruns);
+        release_run(reruns, &search->rerun);
         search->asked = 0;
     }
 }

@@ -16,7 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- write stream ---- */
+/* ---- write stream: all writes of the bad step of a bundle, made in a helper process with one
+ * thing about the machine changed, and the first of them in which two such processes part. A write
+ * has the code that made it when it is asked for ---- */
+
+/* All that a helper tells. */
+typedef struct write_stream {
+    uint64_t state_hash; /* at the end of the step */
+    uint32_t count;
+    explain_stream_write *list;
+} write_stream;
+
+typedef struct stream_difference {
+    uint32_t at[2];     /* the index in each stream; UINT32_MAX: it does not write it any more */
+    bool is_finer_in_b; /* which writes the element more often: its line says more */
+} stream_difference;
 
 #define STREAM_ARGUMENT "--write-stream="
 
@@ -126,13 +140,15 @@ static bool take(const explain_runs *runs, const explain_variation *run, const u
     return true;
 }
 
-bool explain_stream_take(const explain_runs *runs, const explain_variation *run, uint32_t pass,
-                         explain_stream *out, ls_text *why)
+/* Runs a helper. `pass`: of its writes alone, or LS_NO_PASS. False, with `why`: it told nothing.
+ * Release it in any case. */
+static bool take_stream(const explain_runs *runs, const explain_variation *run, uint32_t pass,
+                        write_stream *out, ls_text *why)
 {
     const size_t room = sizeof(stream_head) + EXPLAIN_STREAM_MAX * sizeof(explain_stream_write);
     uint8_t *output = malloc(room);
     const uint32_t which[2] = {pass, UINT32_MAX};
-    *out = (explain_stream){.count = 0};
+    *out = (write_stream){.count = 0};
     if (output && take(runs, run, which, output, room, why)) {
         const stream_head *head = (const void *)output;
         size_t bytes = head->count * sizeof out->list[0];
@@ -145,14 +161,15 @@ bool explain_stream_take(const explain_runs *runs, const explain_variation *run,
     return out->list != NULL;
 }
 
-void explain_stream_release(explain_stream *stream)
+static void release_stream(write_stream *stream)
 {
     free(stream->list);
-    *stream = (explain_stream){0};
+    *stream = (write_stream){0};
 }
 
-bool explain_stream_code_of(const explain_runs *runs, const explain_variation *run, uint32_t pass,
-                            uint32_t index, explain_stream_code *out, ls_text *why)
+/* The same once more, for the code of one of its writes. */
+static bool read_code_of(const explain_runs *runs, const explain_variation *run, uint32_t pass,
+                         uint32_t index, explain_stream_code *out, ls_text *why)
 {
     stream_head *head = calloc(1, sizeof *head);
     const uint32_t which[2] = {pass, index};
@@ -189,7 +206,7 @@ static int compare_writes(const void *left, const void *right, const void *conte
 }
 
 /* Those of one element in one pass stay in their order. */
-static const explain_stream_write **sort(const explain_stream *stream)
+static const explain_stream_write **sort(const write_stream *stream)
 {
     const explain_stream_write **sorted = malloc((stream->count + 1u) * sizeof *sorted);
     const explain_stream_write **scratch = malloc((stream->count + 1u) * sizeof *scratch);
@@ -252,13 +269,13 @@ static void find_in_group(const write_group groups[2], const explain_stream_writ
 }
 
 typedef struct stream_search {
-    const explain_stream *streams[2];
+    const write_stream *streams[2];
     uint32_t pass; /* of what was found; LS_NO_PASS: nothing yet */
     uint32_t order;
-    explain_stream_difference is;
+    stream_difference is;
 } stream_search;
 
-static uint32_t index_in(const explain_stream *stream, const explain_stream_write *write)
+static uint32_t index_in(const write_stream *stream, const explain_stream_write *write)
 {
     return write ? (uint32_t)(write - stream->list) : UINT32_MAX;
 }
@@ -277,7 +294,7 @@ static void judge_group(stream_search *found, const write_group groups[2])
     if (found->pass == LS_NO_PASS || order < found->order) {
         found->pass = pass;
         found->order = order;
-        found->is = (explain_stream_difference){{at[0], at[1]}, groups[1].count > groups[0].count};
+        found->is = (stream_difference){{at[0], at[1]}, groups[1].count > groups[0].count};
     }
 }
 
@@ -287,8 +304,9 @@ static bool is_behind(const stream_search *found, const explain_stream_write *ne
     return found->pass != LS_NO_PASS && next->pass > found->pass;
 }
 
-bool explain_stream_compare(const explain_stream *a, const explain_stream *b,
-                            explain_stream_difference *out)
+/* The first write to an element that has another value at the end of its pass, in the first pass
+ * that has one. False: there is none, and `out` is not set. */
+static bool compare_streams(const write_stream *a, const write_stream *b, stream_difference *out)
 {
     stream_search found = {.streams = {a, b}, .pass = LS_NO_PASS};
     const explain_stream_write **sorted[2] = {sort(a), sort(b)};
@@ -327,7 +345,7 @@ static bool is_among(size_t offset, const size_t *offsets, uint32_t count)
 }
 
 /* Whether a later write of the same pass goes over it. */
-static bool is_last(const explain_stream *stream, uint32_t index)
+static bool is_last(const write_stream *stream, uint32_t index)
 {
     for (uint32_t i = index + 1; i < stream->count; i++) {
         if (is_of_group(&stream->list[i], &stream->list[index])) {
@@ -337,7 +355,9 @@ static bool is_last(const explain_stream *stream, uint32_t index)
     return true;
 }
 
-uint32_t explain_stream_find(const explain_stream *stream, const size_t *offsets, uint32_t count)
+/* The earliest of the last writes, each of its pass, to any of these elements: the first that is
+ * known to have left another value. UINT32_MAX: none is written. */
+static uint32_t find_write(const write_stream *stream, const size_t *offsets, uint32_t count)
 {
     for (uint32_t i = 0; i < stream->count; i++) {
         if (is_among(stream->list[i].offset, offsets, count) && is_last(stream, i)) {
@@ -465,8 +485,7 @@ static bool take_code(const explain_runs *runs, const explain_variation *run, ui
                       uint32_t index, uint32_t side, explain_line *out)
 {
     out->has_code[side] =
-        index != UINT32_MAX &&
-        explain_stream_code_of(runs, run, pass, index, &out->code[side], &out->why);
+        index != UINT32_MAX && read_code_of(runs, run, pass, index, &out->code[side], &out->why);
     return out->has_code[side];
 }
 
@@ -474,13 +493,13 @@ static bool take_code(const explain_runs *runs, const explain_variation *run, ui
 static bool compare_runs(const explain_runs *runs, const explain_variation variations[2],
                          uint32_t pass, explain_line *out)
 {
-    explain_stream streams[2] = {{0}, {0}};
-    explain_stream_difference difference = {{UINT32_MAX, UINT32_MAX}, false};
-    bool is_found = explain_stream_take(runs, &variations[0], pass, &streams[0], &out->why) &&
-                    explain_stream_take(runs, &variations[1], pass, &streams[1], &out->why) &&
-                    explain_stream_compare(&streams[0], &streams[1], &difference);
-    explain_stream_release(&streams[0]);
-    explain_stream_release(&streams[1]);
+    write_stream streams[2] = {{0}, {0}};
+    stream_difference difference = {{UINT32_MAX, UINT32_MAX}, false};
+    bool is_found = take_stream(runs, &variations[0], pass, &streams[0], &out->why) &&
+                    take_stream(runs, &variations[1], pass, &streams[1], &out->why) &&
+                    compare_streams(&streams[0], &streams[1], &difference);
+    release_stream(&streams[0]);
+    release_stream(&streams[1]);
     if (!is_found) {
         return false;
     }
@@ -544,15 +563,15 @@ static uint32_t find_offsets(const explain_evidence *evidence, size_t offsets[OF
 static bool find_by_values(const explain_runs *runs, explain_line *out)
 {
     size_t offsets[OFFSETS_MAX];
-    explain_stream stream;
+    write_stream stream;
     const explain_variation plain = {.name = runs->builds->name};
     uint32_t count = find_offsets(runs->evidence, offsets);
     uint32_t pass = pass_of(runs->evidence);
-    if (count == 0 || !explain_stream_take(runs, &plain, pass, &stream, &out->why)) {
+    if (count == 0 || !take_stream(runs, &plain, pass, &stream, &out->why)) {
         return false;
     }
-    uint32_t at = explain_stream_find(&stream, offsets, count);
-    explain_stream_release(&stream);
+    uint32_t at = find_write(&stream, offsets, count);
+    release_stream(&stream);
     if (!take_code(runs, &plain, pass, at, 0, out)) {
         return false;
     }

@@ -77,8 +77,9 @@ void explain_evidence_release(explain_evidence *evidence)
 
 /* ---- what this machine gets ---- */
 
-ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simulation *simulation,
-                                 ls_text *why)
+/* Whether it is the simulation that the bundle tells of. */
+static ls_status check_evidence(const ls_desync_bundle *bundle, const ls_simulation *simulation,
+                                ls_text *why)
 {
     if (strcmp(simulation->name, bundle->simulation) != 0) {
         return ls_fail(LS_SIMULATION_MISMATCH, why,
@@ -210,7 +211,7 @@ void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading 
         ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
         return;
     }
-    if (explain_evidence_check(evidence->bundle, simulation, why) != LS_OK ||
+    if (check_evidence(evidence->bundle, simulation, why) != LS_OK ||
         ls_rerun_create(simulation, &evidence->bundle->config, ls_allocator_heap(), &rerun, why) !=
             LS_OK) {
         return;
@@ -233,7 +234,7 @@ ls_status explain_evidence_check_traced(const ls_desync_bundle *bundle,
                        "writes are traced in the state block, and '%s' keeps its state elsewhere",
                        simulation->name);
     }
-    return explain_evidence_check(bundle, simulation, why);
+    return check_evidence(bundle, simulation, why);
 }
 
 static void trace_writes(const explain_evidence *evidence, const ls_bundle_reading *reading,
@@ -306,10 +307,9 @@ void explain_evidence_draw(explain_evidence *evidence, const ls_bundle_reading *
                            const ls_simulation *const builds[2])
 {
     ls_text *why = &evidence->picture.why_not;
-    bool has_other =
-        builds[1] && explain_evidence_check(evidence->bundle, builds[1], NULL) == LS_OK;
+    bool has_other = builds[1] && check_evidence(evidence->bundle, builds[1], NULL) == LS_OK;
     const ls_simulation *const usable[2] = {builds[0], has_other ? builds[1] : NULL};
-    if (explain_evidence_check(evidence->bundle, builds[0], why) == LS_OK) {
+    if (check_evidence(evidence->bundle, builds[0], why) == LS_OK) {
         explain_picture_make(&evidence->picture, reading, usable);
     }
 }

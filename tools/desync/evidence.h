@@ -63,10 +63,6 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
                                 const ls_text *missing);
 void explain_evidence_release(explain_evidence *evidence);
 
-/* Whether it is the simulation that the bundle tells of. */
-ls_status explain_evidence_check(const ls_desync_bundle *bundle, const ls_simulation *simulation,
-                                 ls_text *why);
-
 /* The same, and whether writes to its state can be traced. */
 ls_status explain_evidence_check_traced(const ls_desync_bundle *bundle,
                                         const ls_simulation *simulation, ls_text *why);

@@ -172,7 +172,8 @@ ls_status replay_playback_seek(replay_playback *playback, ls_tick tick, ls_text 
     return status;
 }
 
-ls_status replay_playback_skip(replay_playback *playback)
+/* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
+static ls_status skip_tick(replay_playback *playback)
 {
     ls_journal_snapshot snapshot;
     ls_tick behind = ls_sim_instance_tick(playback->instance) + 1;
@@ -228,7 +229,7 @@ static ls_status skip(replay_verification *work)
 {
     ls_sim_instance *instance = work->playback->instance;
     ls_tick from = ls_sim_instance_tick(instance);
-    ls_status status = replay_playback_skip(work->playback);
+    ls_status status = skip_tick(work->playback);
     ls_tick to = ls_sim_instance_tick(instance);
     if (status == LS_OK) {
         work->ticks_skipped += to - from;

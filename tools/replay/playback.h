@@ -77,9 +77,6 @@ ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_t
  * missing and later ones are there. */
 ls_status replay_playback_step(replay_playback *playback);
 
-/* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
-ls_status replay_playback_skip(replay_playback *playback);
-
 /* ---- Verification: a playback simulated from its first tick to its last, in as many parts as
  * wanted, and compared with all that the journal says: state hashes, the chain of the inputs, the
  * end. Prints nothing. Called by the command verify, and by the page's module ---- */

@@ -21,8 +21,16 @@ enum {
     ENDED = 70,
 };
 
+typedef struct reader {
+    void (*run)(void *user);
+    /* The call has touched memory that is closed. True: the outcome says so, and the process is to
+     * end; false: it is a crash like any other. */
+    bool (*on_write)(void *user, uintptr_t address);
+    void *user;
+} reader;
+
 static synctest_exchange *told;
-static const synctest_reader *reading; /* while its function runs */
+static const reader *reading; /* while its function runs */
 
 /* The phases of the process are wider than the calls of the simulation. */
 static void note_call(void)
@@ -64,10 +72,10 @@ void synctest_crash_watch(synctest_exchange *exchange)
     ls_crash_signal_watch(on_crash, true);
 }
 
-void synctest_crash_guard(const synctest_reader *reader)
+static void guard_crash(const reader *call)
 {
-    reading = reader;
-    reader->run(reader->user);
+    reading = call;
+    call->run(call->user);
     reading = NULL;
 }
 
@@ -178,7 +186,7 @@ static void call_reader(viewing *viewer, synctest_phase phase, const char *name,
     viewer->called = name;
     set_writable(viewer, false);
     synctest_player_enter_phase(viewer->player, phase);
-    synctest_crash_guard(&(synctest_reader){run, tell_write, viewer});
+    guard_crash(&(reader){run, tell_write, viewer});
     synctest_player_enter_phase(viewer->player, SYNCTEST_PHASE_HOST);
     set_writable(viewer, true);
 }

@@ -15,16 +15,6 @@
 /* From here on a crash is written to the outcome. */
 void synctest_crash_watch(synctest_exchange *exchange);
 
-typedef struct synctest_reader {
-    void (*run)(void *user);
-    /* The call has touched memory that is closed. True: the outcome says so, and the process is to
-     * end; false: it is a crash like any other. */
-    bool (*on_write)(void *user, uintptr_t address);
-    void *user;
-} synctest_reader;
-
-void synctest_crash_guard(const synctest_reader *reader);
-
 /* Plays the reference run with its bots and script, and records it: inputs, state hashes, saves. */
 void synctest_play_mode_record(synctest_player *player);
 

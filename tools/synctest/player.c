@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- surroundings ---- */
+/* ---- surroundings: what differs from the reference's process: addresses, rounding, flushing, and
+ * what process_changes has ---- */
 
 /* A block that is mapped now takes the addresses that libraries and blocks would have had. */
 static void move_addresses(uint32_t variant)
@@ -33,7 +34,8 @@ static void move_addresses(uint32_t variant)
     }
 }
 
-void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
+/* Before the simulation is loaded. `changes` as in synctest_perturbation. */
+static void enter_surroundings(uint32_t changes, uint32_t variant)
 {
     synctest_process_changes_enter(changes, variant);
     if (changes & SYNCTEST_CHANGES_ADDRESSES) {
@@ -44,7 +46,8 @@ void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
     }
 }
 
-void synctest_surroundings_leave_behind(bool is_set)
+/* Sets errno and the floating-point flags that tell of overflows and the like, or clears them. */
+static void set_leftovers(bool is_set)
 {
     feclearexcept(FE_ALL_EXCEPT);
     if (is_set) {
@@ -149,7 +152,7 @@ typedef struct init_call {
 /* Earlier code of the thread has left something in errno and in the floating-point flags. */
 static void leave_behind(const synctest_player *player)
 {
-    synctest_surroundings_leave_behind(
+    set_leftovers(
         is_moved(player, SYNCTEST_CHANGES_LIBRARY) &&
         synctest_library_part_is_changed(player->exchange->variant, SYNCTEST_LIBRARY_LEFTOVERS));
 }
@@ -276,7 +279,7 @@ bool synctest_player_load(synctest_player *player)
 {
     ls_text why = {""};
     uint32_t variant = player->exchange->variant;
-    synctest_surroundings_enter(player->changes, variant);
+    enter_surroundings(player->changes, variant);
     uint32_t layout = is_moved(player, SYNCTEST_CHANGES_ADDRESSES) ? variant + 1 : 0;
     if (is_moved(player, SYNCTEST_CHANGES_BOUNDS)) {
         layout = variant == 0 ? SYNCTEST_PAGE_LAYOUT_END : SYNCTEST_PAGE_LAYOUT_BEGINNING;
