@@ -5,7 +5,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/common/lag/lag_notes.h"
-#include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/protocol/wire/link_meter.h"
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,

@@ -2,7 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
-#include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/server/investigation/investigation.h"
 
 #include <string.h>

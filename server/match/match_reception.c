@@ -1,7 +1,7 @@
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/simulation/arithmetic_check.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/server/match/match_conduct.h"
 
 #include <inttypes.h>

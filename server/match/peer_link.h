@@ -8,7 +8,6 @@
 #include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/protocol/wire/link_meter.h"
-#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/server/match/outbox.h"
 #include "lockstep/server/match/tick_log.h"
 

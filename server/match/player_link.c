@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/base/prefetch.h"
-#include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/server/match/tick_log.h"
 
 #include <inttypes.h>

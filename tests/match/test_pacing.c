@@ -1,6 +1,6 @@
 /* The pace of a match: when ticks close, and how often packets leave. */
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/tests/match/match_test.h"
 
 /* ==== pacing ==== */

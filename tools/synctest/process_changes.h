@@ -1,11 +1,22 @@
 /* Process changes: what a system must let a process have otherwise
  * (LS_ABILITY_PERTURBED_PROCESSES): its addresses, environment and cores before it starts, then
- * what the C library says and does. Where it does not let it, nothing is changed. Called by launch,
+ * what the C library says and does. Where it does not let it, nothing is changed. Called by runner,
  * and by the perturbed process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PROCESS_CHANGES_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PROCESS_CHANGES_H
 
-#include "lockstep/tools/synctest/launch.h"
+#include "lockstep/common/system/child_process.h"
+#include "lockstep/tools/synctest/exchange.h"
+
+/* The program is started again as a perturbed process with this. */
+typedef struct synctest_launch {
+    synctest_exchange *exchange; /* what the process is told, and tells */
+    int files[SYNCTEST_FILE_COUNT];
+    const char *const *program; /* in the place of this one, up to NULL; NULL: this one */
+    int words;                  /* a file for what it writes to standard error */
+    uint32_t changes;           /* of the perturbation; nothing for the reference */
+    uint32_t patience_ms;       /* without progress, before it is taken for hung */
+} synctest_launch;
 
 /* Fills in how the process begins; it is borrowed by the thread until its next call. */
 void synctest_process_changes_prepare(const synctest_launch *launch,

@@ -6,12 +6,80 @@
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/tools/synctest/launch.h"
 #include "lockstep/tools/synctest/lint.h"
+#include "lockstep/tools/synctest/perturbed_process.h"
 #include "lockstep/tools/synctest/process_changes.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- launch: starts the program again as a perturbed process, waits for it, and ends it when it
+ * stands still ---- */
+
+typedef enum launch_end {
+    LAUNCH_TOLD,  /* it got to the end of its task */
+    LAUNCH_ENDED, /* it is gone without having said anything */
+    LAUNCH_HUNG,
+} launch_end;
+
+enum {
+    POLL_MS = 100,
+};
+
+static ls_status start(const synctest_launch *launch, ls_child_process *process)
+{
+    static const char *const this_program[] = {"lockstep-synctest", NULL};
+    const char *const *words = launch->program ? launch->program : this_program;
+    const char *arguments[SYNCTEST_PROGRAM_WORDS_MAX + 2] = {NULL};
+    size_t count = 0;
+    while (count < SYNCTEST_PROGRAM_WORDS_MAX && words[count]) {
+        arguments[count] = words[count];
+        count++;
+    }
+    arguments[count] = SYNCTEST_PERTURBED_ARGUMENT;
+    ls_child_process_config config = {.program = launch->program ? words[0] : LS_CHILD_THIS_PROGRAM,
+                                      .arguments = arguments,
+                                      .streams = {0, 0, launch->words},
+                                      .descriptor_count = SYNCTEST_FILE_COUNT,
+                                      .dies_with_parent = true};
+    synctest_process_changes_prepare(launch, &config);
+    memcpy(config.descriptors, launch->files, sizeof launch->files);
+    return ls_child_process_start(&config, process, NULL);
+}
+
+/* False when it stood still for too long. */
+static bool wait_for_end(const synctest_launch *launch, ls_child_process *process,
+                         ls_child_process_end *end)
+{
+    uint32_t still_ms = 0;
+    uint32_t beats = launch->exchange->progress.beats;
+    while (!ls_child_process_wait(process, POLL_MS, end)) {
+        uint32_t now = launch->exchange->progress.beats;
+        still_ms = now == beats ? still_ms + POLL_MS : 0;
+        beats = now;
+        if (still_ms >= launch->patience_ms) {
+            ls_child_process_strike(process);
+            ls_child_process_wait(process, LS_CHILD_WAIT_FOREVER, end);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As ls_child_process_start, when no process can be started. */
+static ls_status launch_run(const synctest_launch *launch, launch_end *how,
+                            ls_child_process_end *end)
+{
+    ls_child_process process;
+    ls_status status = start(launch, &process);
+    if (status != LS_OK) {
+        return status;
+    }
+    bool has_ended = wait_for_end(launch, &process, end);
+    bool has_told = launch->exchange->outcome.kind != SYNCTEST_OUTCOME_NONE;
+    *how = !has_ended ? LAUNCH_HUNG : has_told ? LAUNCH_TOLD : LAUNCH_ENDED;
+    return LS_OK;
+}
 
 static uint64_t now_ns(void)
 {
@@ -136,13 +204,13 @@ static void clean(char *text, size_t capacity)
     ls_name_copy(text, capacity, text);
 }
 
-static void judge(const synctest_exchange *exchange, synctest_launch_end how, int signal_number,
+static void judge(const synctest_exchange *exchange, launch_end how, int signal_number,
                   synctest_outcome *outcome)
 {
     *outcome = exchange->outcome;
-    if (how == SYNCTEST_LAUNCH_HUNG) {
+    if (how == LAUNCH_HUNG) {
         outcome->kind = SYNCTEST_OUTCOME_HUNG;
-    } else if (how == SYNCTEST_LAUNCH_ENDED) {
+    } else if (how == LAUNCH_ENDED) {
         outcome->kind = SYNCTEST_OUTCOME_CRASHED;
         outcome->signal = signal_number;
     }
@@ -177,15 +245,15 @@ static void blame_program(const synctest_launch *run, ls_status status,
 static ls_status send(synctest_launch *run, synctest_task task, uint32_t changes,
                       synctest_finding *out)
 {
-    synctest_launch_end how = SYNCTEST_LAUNCH_ENDED;
+    launch_end how = LAUNCH_ENDED;
     ls_child_process_end end;
     run->exchange->task = task;
     run->exchange->progress.beats = 0;
     run->changes = changes;
-    ls_status status = synctest_launch_run(run, &how, &end);
+    ls_status status = launch_run(run, &how, &end);
     const synctest_progress *progress = &run->exchange->progress;
-    bool has_begun = how != SYNCTEST_LAUNCH_ENDED || progress->beats > 0 ||
-                     progress->phase != SYNCTEST_PHASE_HOST;
+    bool has_begun =
+        how != LAUNCH_ENDED || progress->beats > 0 || progress->phase != SYNCTEST_PHASE_HOST;
     if (run->program && (status != LS_OK || !has_begun)) {
         blame_program(run, status, &end, &out->outcome);
         return LS_OK;

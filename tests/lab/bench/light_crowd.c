@@ -10,7 +10,7 @@
 #include "lockstep/protocol/enet/enet_channel.h"
 #include "lockstep/protocol/sealed/sealed_client.h"
 #include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/protocol/wire/send_rate.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/tests/lab/bench/many_socket.h"
 #include "lockstep/tests/lab/bench/pad_simulation.h"
 #include "lockstep/tests/lab/bench/timing.h"

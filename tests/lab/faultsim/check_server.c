@@ -4,8 +4,8 @@
  * client does; memory stays what it was. I7: what a resumed match goes on from holds every closed
  * tick that any returned client had, unchanged. */
 #include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/protocol/wire/message.h"
-#include "lockstep/protocol/wire/send_rate.h"
 #include "lockstep/tests/lab/faultsim/match_check.h"
 #include "lockstep/tests/lab/faultsim/step_observer.h"
 
