@@ -9,9 +9,6 @@
 #include "lockstep/server/investigation/diff_pool.h"
 #include "lockstep/server/investigation/step_study.h"
 
-/* One for each player, and one behind them for a spectator. */
-#define LS_CASES_MAX (LS_PLAYERS_MAX + 1u)
-
 /* A state to come that both sides put aside when they get there, to see what differs in it where
  * the bad one is not held any more. */
 typedef struct ls_later_state {

@@ -233,7 +233,6 @@ static void fill(void *to, size_t to_size, const void *from, size_t from_size)
 #define INFO_BYTES_MIN BYTES_UP_TO(lockstep_info, invite)
 #define PLAYER_BYTES_MIN BYTES_UP_TO(lockstep_player, name)
 #define VIEW_BYTES_MIN BYTES_UP_TO(lockstep_view, alpha)
-#define SHAPE_BYTES_MIN BYTES_UP_TO(lockstep_shape, text)
 
 const char *lockstep_version(void)
 {
