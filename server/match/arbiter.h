@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_ARBITER_H
 #define LOCKSTEP_SERVER_MATCH_ARBITER_H
 
-#include "lockstep/server/match/hash_record.h"
+#include "lockstep/server/match/tick_log.h"
 
 typedef enum ls_agreement {
     LS_AGREEMENT_AGREES,  /* every state up to the one compared */

@@ -2,7 +2,7 @@
  * as arguments; packets leave through the sink, events through ls_match_next_event.
  * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
  * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
- * simulation cannot save its state, or saves it in different sizes (tick_history.h).
+ * simulation cannot save its state, or saves it in different sizes (aged_state.h).
  * One belongs to one thread at a time. docs/embedding.md shows a game with one. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_H

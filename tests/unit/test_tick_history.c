@@ -6,7 +6,6 @@
 #include "lockstep/server/investigation/diff_pool.h"
 #include "lockstep/server/investigation/step_study.h"
 #include "lockstep/server/match/aged_state.h"
-#include "lockstep/server/match/tick_history.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 #include "lockstep/tests/support/kept.h"
 
