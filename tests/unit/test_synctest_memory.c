@@ -1,9 +1,9 @@
 #include "lockstep/common/diagnosis/step_noise.h"
 #include "lockstep/common/system/float_mode.h"
-#include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/diagnosis.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/player.h"
+#include "lockstep/tools/synctest/tape.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>

@@ -1,6 +1,5 @@
 #define _GNU_SOURCE
 #include "lockstep/common/system/shared_memory.h"
-#include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/input_taps.h"
 #include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/random_inputs.h"

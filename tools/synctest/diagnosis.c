@@ -1,6 +1,6 @@
 #include "lockstep/tools/synctest/diagnosis.h"
 
-#include "lockstep/tools/synctest/compare.h"
+#include "lockstep/tools/synctest/tape.h"
 
 #include <inttypes.h>
 

@@ -6,8 +6,8 @@
 #include "lockstep/common/system/child_process.h"
 #include "lockstep/common/system/machine.h"
 #include "lockstep/common/system/shared_memory.h"
-#include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/play_mode.h"
+#include "lockstep/tools/synctest/tape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "lockstep/common/system/library.h"
 #include "lockstep/common/system/shared_memory.h"
 #include "lockstep/common/system/signals.h"
-#include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/random_inputs.h"
+#include "lockstep/tools/synctest/tape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # The page of lockstep-timestep --plot, for gnuplot 5.2 and later. The program writes what stands in
-# tools/timestep/compare.c before these lines: values of the run and one block of data a panel, in
+# tools/lockstep_timestep.c before these lines: values of the run and one block of data a panel, in
 # which each strategy that is shown is one index.
 
 # Strategies whose curves often cover one another are drawn wide below and narrow above.
