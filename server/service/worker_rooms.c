@@ -756,10 +756,10 @@ static ls_room_glance glance_at(const worker_room *room)
         return (ls_room_glance){.is_there = false};
     }
     const ls_match *match = match_of(room);
-    bool is_due = room->has_changed || room->join_timeout_s > 0;
     return (ls_room_glance){.is_there = true,
                             .is_lobby = ls_match_state_of(match) == LS_MATCH_LOBBY,
-                            .is_quiet = is_quiet(room) && !is_due,
+                            .is_quiet =
+                                is_quiet(room) && !room->has_changed && room->join_timeout_s == 0,
                             .seats = ls_match_players(match),
                             .open = room->is_private ? 0 : ls_match_seats_open(match),
                             .players = ls_match_players_here(match)};
