@@ -178,34 +178,42 @@ static pending_command *add_pending(pending_commands *pending, const ls_service_
     return row;
 }
 
-/* Tells the result, and forgets the command. */
-static void finish_command(pending_command *command, const ls_service_result *result)
+/* What an operator hears is done is on the disk, and outlives a crash. */
+static void answer(ls_room_keeper *keeper, const service_asker *asker,
+                   const ls_service_result *result)
 {
-    const service_asker asker = command->asker;
-    *command = (pending_command){.id = 0};
-    if (asker.done) {
-        asker.done(asker.user, result);
+    if (asker->done) {
+        on_saving(keeper, 0);
+        asker->done(asker->user, result);
     }
 }
 
-static void lose_pending(pending_commands *pending, uint32_t worker,
-                         const ls_service_result *result)
+/* Tells the result, and forgets the command. */
+static void finish_command(ls_room_keeper *keeper, pending_command *command,
+                           const ls_service_result *result)
 {
+    const service_asker asker = command->asker;
+    *command = (pending_command){.id = 0};
+    answer(keeper, &asker, result);
+}
+
+static void lose_pending(ls_room_keeper *keeper, uint32_t worker, const ls_service_result *result)
+{
+    pending_command *rows = keeper->pending.rows;
     for (uint32_t i = 0; i < PENDING_COMMANDS_MAX; i++) {
-        if (pending->rows[i].id != 0 && pending->rows[i].worker == worker) {
-            finish_command(&pending->rows[i], result);
+        if (rows[i].id != 0 && rows[i].worker == worker) {
+            finish_command(keeper, &rows[i], result);
         }
     }
 }
 
 /* Tells a result where nothing has to be awaited. */
-static void tell_asker(const service_asker *asker, ls_status status, const char *text)
+static void tell_asker(ls_room_keeper *keeper, const service_asker *asker, ls_status status,
+                       const char *text)
 {
     ls_service_result result = {.status = status};
     ls_text_set(&result.text, "%s", text);
-    if (asker->done) {
-        asker->done(asker->user, &result);
-    }
+    answer(keeper, asker, &result);
 }
 
 /* Sends keeper->message, a COMMAND. */
@@ -214,7 +222,7 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const service_
     ls_worker_message *message = &keeper->message;
     pending_command *pending = add_pending(&keeper->pending, &message->command, worker, asker);
     if (!pending) {
-        tell_asker(asker, LS_FULL, TOO_MANY_COMMANDS);
+        tell_asker(keeper, asker, LS_FULL, TOO_MANY_COMMANDS);
         return;
     }
     message->kind = LS_WORKER_COMMAND;
@@ -222,7 +230,7 @@ static void send_command(ls_room_keeper *keeper, uint32_t worker, const service_
     if (!ls_worker_pool_send(keeper->pool, worker, message)) {
         const ls_service_result result = {.status = LS_DISCONNECTED,
                                           .text = {"the worker of the room is not there"}};
-        finish_command(pending, &result);
+        finish_command(keeper, pending, &result);
     }
 }
 
@@ -519,7 +527,7 @@ static void on_result(ls_room_keeper *keeper, const ls_worker_message *message)
             (void)add_ban(keeper, &ban, pending->seconds, true);
         }
     }
-    finish_command(pending, &result);
+    finish_command(keeper, pending, &result);
     open_next_unasked(keeper);
 }
 
@@ -670,7 +678,7 @@ static void on_lost(void *user, uint32_t worker, const char *worked_on)
     ls_room_keeper *keeper = user;
     const ls_service_result result = {.status = LS_DISCONNECTED,
                                       .text = {"the worker of the room has ended"}};
-    lose_pending(&keeper->pending, worker, &result);
+    lose_pending(keeper, worker, &result);
     for (uint32_t i = 0; i < ls_room_register_count(keeper->rooms);) {
         ls_registered_room *room = ls_room_register_at(keeper->rooms, i);
         bool was_worked_on = worked_on && strcmp(room->report.name, worked_on) == 0;
@@ -760,7 +768,7 @@ static void open_for(ls_room_keeper *keeper, const ls_service_command *command,
     if (room) {
         ls_room_register_remove(keeper->rooms, name);
     }
-    tell_asker(asker, result.status, result.text.bytes);
+    tell_asker(keeper, asker, result.status, result.text.bytes);
 }
 
 /* One that waits to go on is ended here; its journal stays. */
@@ -769,7 +777,7 @@ static void end_waiting(ls_room_keeper *keeper, const ls_registered_room *room,
 {
     add_event(keeper, "room-ended", room->report.name, "");
     forget_room(keeper, room);
-    tell_asker(asker, LS_OK, "");
+    tell_asker(keeper, asker, LS_OK, "");
 }
 
 static void drain_for(ls_room_keeper *keeper, const service_asker *asker)
@@ -777,7 +785,7 @@ static void drain_for(ls_room_keeper *keeper, const service_asker *asker)
     ls_log_line(keeper->config.log, LS_LOG_INFO,
                 "draining: no more rooms are opened; the service ends when the last one is over");
     ls_room_keeper_drain(keeper);
-    tell_asker(asker, LS_OK, "");
+    tell_asker(keeper, asker, LS_OK, "");
 }
 
 static void ban_for(ls_room_keeper *keeper, const ls_service_command *command,
@@ -786,7 +794,7 @@ static void ban_for(ls_room_keeper *keeper, const ls_service_command *command,
     char number[24];
     ls_ban ban = command->ban;
     snprintf(number, sizeof number, "%" PRIu64, add_ban(keeper, &ban, command->seconds, false));
-    tell_asker(asker, LS_OK, number);
+    tell_asker(keeper, asker, LS_OK, number);
 }
 
 static void lift_ban_for(ls_room_keeper *keeper, uint64_t number, const service_asker *asker)
@@ -795,21 +803,14 @@ static void lift_ban_for(ls_room_keeper *keeper, uint64_t number, const service_
     ls_text_set(&text, "ban %" PRIu64 " is lifted", number);
     if (!ls_ban_list_lift(ls_room_register_bans(keeper->rooms), number)) {
         ls_text_set(&text, "there is no ban %" PRIu64, number);
-        tell_asker(asker, LS_NOT_FOUND, text.bytes);
+        tell_asker(keeper, asker, LS_NOT_FOUND, text.bytes);
         return;
     }
     keeper->message.kind = LS_WORKER_COMMAND;
     ls_worker_pool_send_all(keeper->pool, &keeper->message);
     save_register(keeper, NULL);
     add_event(keeper, "unban", "", text.bytes);
-    tell_asker(asker, LS_OK, "");
-}
-
-static void say_to_all(ls_room_keeper *keeper, const service_asker *asker)
-{
-    keeper->message.kind = LS_WORKER_COMMAND;
-    ls_worker_pool_send_all(keeper->pool, &keeper->message);
-    tell_asker(asker, LS_OK, "");
+    tell_asker(keeper, asker, LS_OK, "");
 }
 
 /* Its worker carries a command out, unless the service does. */
@@ -832,7 +833,9 @@ static void view_command(void *user, const ls_service_command *command,
     } else if (command->kind == LS_SERVICE_LIFT_BAN) {
         lift_ban_for(keeper, command->ban.number, &asker);
     } else if (command->kind == LS_SERVICE_MESSAGE && command->room[0] == '\0') {
-        say_to_all(keeper, &asker);
+        keeper->message.kind = LS_WORKER_COMMAND;
+        ls_worker_pool_send_all(keeper->pool, &keeper->message);
+        tell_asker(keeper, &asker, LS_OK, "");
     } else if (room && room->is_open) {
         send_command(keeper, room->report.worker, &asker);
     } else if (room && command->kind == LS_SERVICE_END_ROOM && room->failures > 0 &&
@@ -841,7 +844,7 @@ static void view_command(void *user, const ls_service_command *command,
     } else {
         ls_text_set(&why, room ? "room '%s' is not open at the moment" : "there is no room '%s'",
                     command->room);
-        tell_asker(&asker, LS_NOT_FOUND, why.bytes);
+        tell_asker(keeper, &asker, LS_NOT_FOUND, why.bytes);
     }
 }
 

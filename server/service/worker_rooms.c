@@ -71,7 +71,7 @@ struct ls_worker_rooms {
     ls_worker_message message; /* working memory */
 };
 
-static ls_host *host_of(const ls_worker_rooms *all)
+ls_host *ls_worker_rooms_host(const ls_worker_rooms *all)
 {
     return ls_rooms_host(all->rooms);
 }
@@ -83,7 +83,7 @@ static ls_match *match_of(const worker_room *room)
 
 static uint64_t now_of(const ls_worker_rooms *all)
 {
-    return ls_event_loop_now_ns(ls_host_loop(host_of(all)));
+    return ls_event_loop_now_ns(ls_host_loop(ls_worker_rooms_host(all)));
 }
 
 /* Of this number; NULL: there is none. The numbers are below ls_rooms_count. */
@@ -106,7 +106,7 @@ static worker_room *find(const ls_worker_rooms *all, const char *name)
 
 static void touch(const worker_room *room)
 {
-    ls_host_touch(host_of(room->all), ls_room_number(room->room));
+    ls_host_touch(ls_worker_rooms_host(room->all), ls_room_number(room->room));
 }
 
 /* ---- events ---- */
@@ -251,7 +251,8 @@ static bool is_played_now(const ls_match *match)
 static void make_report(worker_room *room)
 {
     ls_worker_rooms *all = room->all;
-    ls_room_stats_report(&room->stats, room->room, ls_host_transport(host_of(all)), &room->report);
+    ls_room_stats_report(&room->stats, room->room, ls_host_transport(ls_worker_rooms_host(all)),
+                         &room->report);
     room->is_played = room->is_played || is_played_now(match_of(room));
     if (room->first_origin != 0 && room->is_played) {
         ls_join_limits_give_back(all->config.limits, room->first_origin);
@@ -282,7 +283,7 @@ static void send_report(worker_room *room, ls_worker_message_kind kind)
 /* A peer as bans may name it. */
 static ls_ban_subject subject_of(const ls_worker_rooms *all, ls_peer_id peer, const char *name)
 {
-    const ls_transport *transport = ls_host_transport(host_of(all));
+    const ls_transport *transport = ls_host_transport(ls_worker_rooms_host(all));
     const ls_sealed_pass *pass = ls_transport_udp_pass(transport, peer);
     return (ls_ban_subject){.origin = ls_transport_udp_origin(transport, peer),
                             .name = name,
@@ -310,7 +311,7 @@ static void write_ban(const ls_ban *ban, ls_text *out)
 static bool is_within_limits(worker_room *room, const ls_match_newcomer *newcomer)
 {
     ls_worker_rooms *all = room->all;
-    const ls_transport *transport = ls_host_transport(host_of(all));
+    const ls_transport *transport = ls_host_transport(ls_worker_rooms_host(all));
     uint64_t origin = ls_transport_udp_origin(transport, newcomer->peer);
     if (newcomer->is_returning || origin == 0 || ls_transport_udp_pass(transport, newcomer->peer)) {
         return true;
@@ -389,7 +390,7 @@ static ls_status open_room(worker_room *room, const ls_held_seats *held, ls_text
     ls_resume_report report;
     if (status == LS_OK) {
         note_for_crash(room, LS_CRASH_LOG_OPENING, opening.match.match_id);
-        ls_room_game_attach(room->game, ls_host_loop(host_of(all)));
+        ls_room_game_attach(room->game, ls_host_loop(ls_worker_rooms_host(all)));
         status = ls_rooms_open(all->rooms, &opening, &room->room, &report, why);
     }
     return status;
@@ -524,7 +525,8 @@ static ls_status ban(worker_room *room, const ls_worker_message *message, ls_ser
         return ls_fail(LS_UNSUPPORTED, &out->text,
                        "the player came without a connect token, and so without an account");
     }
-    (void)ls_transport_udp_address(ls_host_transport(host_of(room->all)), slot.peer, address);
+    (void)ls_transport_udp_address(ls_host_transport(ls_worker_rooms_host(room->all)), slot.peer,
+                                   address);
     ls_status status = kick(room, message, out);
     if (command->ban.kind == LS_BAN_ACCOUNT) {
         ls_text_set(&out->text, "%" PRIu64, who.account);
@@ -769,7 +771,7 @@ static ls_room_glance glance_at(const worker_room *room)
 static void glance_at_called(ls_worker_rooms *all)
 {
     for (uint32_t i = 0; i < ls_rooms_count(all->rooms); i++) {
-        if (ls_host_was_called(host_of(all), i)) {
+        if (ls_host_was_called(ls_worker_rooms_host(all), i)) {
             const ls_room_glance glance = glance_at(at(all, i));
             ls_room_glances_set(all->glances, i, &glance);
         }
@@ -920,17 +922,13 @@ uint64_t ls_worker_rooms_unwritten(ls_worker_rooms *all, uint64_t now_ns)
 
 /* ---- life ---- */
 
-ls_host *ls_worker_rooms_host(const ls_worker_rooms *all)
-{
-    return host_of(all);
-}
-
 /* A newcomer who would be the only one in a lobby. */
 static bool would_wait_alone(const ls_worker_rooms *all, const ls_match_asker *asker)
 {
     const ls_match *match = match_of(at(all, asker->match));
-    bool is_newcomer = asker->match_id == 0 && asker->name[0] == '\0' && !asker->is_spectator &&
-                       !ls_transport_udp_pass(ls_host_transport(host_of(all)), asker->peer);
+    bool is_newcomer =
+        asker->match_id == 0 && asker->name[0] == '\0' && !asker->is_spectator &&
+        !ls_transport_udp_pass(ls_host_transport(ls_worker_rooms_host(all)), asker->peer);
     return is_newcomer && ls_match_state_of(match) == LS_MATCH_LOBBY &&
            ls_match_seats_open(match) + 1 == ls_match_players(match);
 }

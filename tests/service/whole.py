@@ -467,6 +467,23 @@ def test_ban_outlives_the_service():
         assert code == 1 and "you are banned from this server" in text, text
 
 
+def test_what_an_operator_hears_is_done_is_on_the_disk():
+    with Service(ONE_PAIR) as service:
+        service.wait_until("pair-1", lambda room: room["state"] == "waiting")
+        known = service.folder / "journals" / "rooms.json"
+        known.unlink(missing_ok=True)
+        known.mkdir()  # so that writing it fails, which the log says when it is tried
+        mallory = {"kind": "name", "what": "mallory", "seconds": 60}
+        for what, path in (mallory, "/bans"), ({"name": "hall", "sim": "arena"}, "/rooms"):
+            before = len(service.log())
+            status, _, text = service.ask("POST", API + path, what)
+            assert status in (200, 201), (status, text)
+            done = f"POST {path[1:]} "
+            said = wait_for(lambda: done in service.log()[before:] and service.log()[before:],
+                            "the operator in the log")
+            assert "would not be known" in said[:said.index(done)], said
+
+
 def test_room_is_opened_before_a_worker_has_started():
     sockets = sockets_of_a_unit()
     with Service("", sockets=sockets) as service:
