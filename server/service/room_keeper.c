@@ -178,7 +178,7 @@ static pending_command *add_pending(pending_commands *pending, const ls_service_
     return row;
 }
 
-/* What an operator hears is done is on the disk, and outlives a crash. */
+/* Writes what has changed down first: a change that an operator knows of outlives a crash. */
 static void answer(ls_room_keeper *keeper, const service_asker *asker,
                    const ls_service_result *result)
 {
