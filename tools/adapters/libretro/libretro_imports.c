@@ -13,6 +13,23 @@
 
 /* ---- what runs at the start ---- */
 
+#define START_CHANGES_MAX 4u
+
+typedef struct libretro_change {
+    uint64_t place; /* in the file */
+    uint32_t number;
+} libretro_change;
+
+/* A library runs some functions when it is loaded, such as constructors of C++. Other numbers in
+ * the places of its file that say where they are keep the linker from that; and another one keeps
+ * it from making the tables of imports read-only. */
+typedef struct libretro_start {
+    libretro_change changes[START_CHANGES_MAX];
+    uint32_t change_count;
+    uint64_t addresses[2]; /* of a function, and of an array of them; 0: there is none */
+    uint64_t array_bytes;
+} libretro_start;
+
 static bool read_at(const uint8_t *file, size_t size, uint64_t place, void *out, size_t bytes)
 {
     if (place > size || bytes > size - place) {
@@ -24,7 +41,7 @@ static bool read_at(const uint8_t *file, size_t size, uint64_t place, void *out,
 
 static void hold(libretro_start *start, uint64_t place, uint32_t number)
 {
-    if (start->change_count < LIBRETRO_START_CHANGES_MAX) {
+    if (start->change_count < START_CHANGES_MAX) {
         start->changes[start->change_count++] = (libretro_change){place, number};
     }
 }

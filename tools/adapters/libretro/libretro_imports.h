@@ -20,23 +20,6 @@ typedef struct libretro_originals {
     void *(*array_or_null)(size_t bytes, const void *); /* _ZnamRKSt9nothrow_t */
 } libretro_originals;
 
-#define LIBRETRO_START_CHANGES_MAX 4u
-
-typedef struct libretro_change {
-    uint64_t place; /* in the file */
-    uint32_t number;
-} libretro_change;
-
-/* A library runs some functions when it is loaded, such as constructors of C++. Other numbers in
- * the places of its file that say where they are keep the linker from that; and another one keeps
- * it from making the tables of imports read-only. */
-typedef struct libretro_start {
-    libretro_change changes[LIBRETRO_START_CHANGES_MAX];
-    uint32_t change_count;
-    uint64_t addresses[2]; /* of a function, and of an array of them; 0: there is none */
-    uint64_t array_bytes;
-} libretro_start;
-
 /* ---- Libretro core: the shared library of a core, loaded from bytes. A core keeps its state
  * in its own variables, so every block of a process loads a copy of its own. Runs nothing
  * of the core but what loading runs ---- */
