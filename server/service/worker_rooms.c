@@ -5,7 +5,6 @@
 #include "lockstep/protocol/udp/transport_udp.h"
 #include "lockstep/server/journal/event_rows.h"
 #include "lockstep/server/rooms/crash_log.h"
-#include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/journal_disk.h"
 #include "lockstep/server/service/room_glances.h"
 #include "lockstep/server/service/room_loading.h"
