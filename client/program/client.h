@@ -1,5 +1,5 @@
-/* Client: one session on a real network: the event loop, the UDP transport, a bot and the session,
- * wired together, with its events on the console. */
+/* Client: what its main runs: one session on a real network: the event loop, the UDP transport, a
+ * bot and the session, wired together, with its events on the console. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 
@@ -45,5 +45,23 @@ typedef struct ls_client_config {
 /* Plays the match to its end, and those that follow it in the same room, until it leaves, or until
  * SIGINT, SIGTERM or SIGHUP. Each match has a summary; that of the newest is kept. */
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console);
+
+/* ---- finder: looks for servers on the local network for a second, or asks a relay for the games
+ * that it lists, and prints a table of them ---- */
+
+typedef struct ls_finder_config {
+    bool is_asked;         /* whether the command line asks for it at all */
+    const char *address;   /* of the broadcast, IPv4; NULL: that of every interface */
+    uint32_t port;         /* UDP, of the queries */
+    const char *json_path; /* NULL: no summary; "-": standard output, in place of the table */
+} ls_finder_config;
+
+/* CLEAN when a server has answered, ENVIRONMENT when none has. */
+ls_exit_code ls_finder_run(const ls_finder_config *config, ls_console *console);
+
+/* Games: of the relay at HOST[:PORT]; NULL for `json_path`: no summary; "-": standard output, in
+ * place of the table. CLEAN when the relay lists a game, ENVIRONMENT when it lists none or does not
+ * answer. */
+ls_exit_code ls_game_list_run(const char *relay, const char *json_path, ls_console *console);
 
 #endif

@@ -1,7 +1,6 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/program/client.h"
-#include "lockstep/client/program/finder.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/client/window/view_options.h"
 #include "lockstep/common/game/param_files.h"

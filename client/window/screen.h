@@ -5,7 +5,7 @@
 #define LOCKSTEP_CLIENT_WINDOW_SCREEN_H
 
 #include "lockstep/client/view/view.h"
-#include "lockstep/client/window/loudspeaker.h"
+#include "lockstep/client/window/window.h"
 #include "lockstep/common/base/log.h"
 
 #define LS_SCREENSHOTS_MAX 16u

@@ -1,12 +1,14 @@
-/* Window: a canvas on the screen or in a file, and the events of the screen's keyboard, mouse and
- * pads. With font_writer.c the only module that knows SDL_ttf, with loudspeaker.c SDL2, and alone
- * libpng. Decides nothing; one window a process. A program loads it (window_library.h). */
+/* Window: a canvas on the screen or in a file, the events of the screen's keyboard, mouse and pads,
+ * and sounds. With font_writer.c the only module that knows SDL_ttf, and alone SDL2 and libpng.
+ * Decides nothing; one window a process. A program loads it (window_library.h). */
 #ifndef LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 #define LOCKSTEP_CLIENT_WINDOW_WINDOW_H
 
 #include "lockstep/client/view/canvas.h"
 #include "lockstep/client/view/input_mapper.h"
+#include "lockstep/client/view/sound_mixer.h"
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
@@ -45,5 +47,26 @@ uint32_t ls_window_display_hz(const ls_window *window);
 /* Writes a PNG file. IO with the path and the reason, or NO_MEMORY. */
 ls_status ls_png_file_write(const char *path, const ls_canvas *canvas,
                             const ls_allocator *allocator, ls_text *why);
+
+/* ---- loudspeaker: a sound mixer behind the machine's audio device, and the files with its waves
+ * ---- */
+
+#define LS_LOUDSPEAKER_VOLUME_MAX 100u
+
+typedef struct ls_loudspeaker ls_loudspeaker;
+
+typedef struct ls_loudspeaker_config {
+    const char *folder; /* ID.wav in it is the wave of cue ID; NULL: cues are tones */
+    uint32_t volume;    /* 1 .. LS_LOUDSPEAKER_VOLUME_MAX */
+} ls_loudspeaker_config;
+
+/* Files that cannot be used are told to the log, and a tone is played in their place. IO when there
+ * is no device, UNSUPPORTED when this build has no sound, NO_MEMORY; `why` explains. */
+ls_status ls_loudspeaker_open(const ls_loudspeaker_config *config, const ls_log *log,
+                              const ls_allocator *allocator, ls_loudspeaker **out, ls_text *why);
+void ls_loudspeaker_close(ls_loudspeaker *loudspeaker);
+
+/* Begins to play; samples are copied. */
+void ls_loudspeaker_play(ls_loudspeaker *loudspeaker, const ls_sound *sound, ls_sound_gain gain);
 
 #endif

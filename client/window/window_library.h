@@ -1,11 +1,10 @@
 /* Window library: windows, sounds and PNG files as a file of their own, lockstep/window.so, which a
  * program loads when the first of them is asked for: with it come SDL2, SDL_ttf, libpng, fontconfig
- * and sixty libraries of theirs, which nobody needs who plays without a picture. window.h and
- * loudspeaker.h are the functions' contracts; window_loaded.c has them for a program. */
+ * and sixty libraries of theirs, which nobody needs who plays without a picture. window.h has
+ * the functions' contracts; window_loaded.c has them for a program. */
 #ifndef LOCKSTEP_CLIENT_WINDOW_WINDOW_LIBRARY_H
 #define LOCKSTEP_CLIENT_WINDOW_WINDOW_LIBRARY_H
 
-#include "lockstep/client/window/loudspeaker.h"
 #include "lockstep/client/window/window.h"
 
 /* The library exports one of these under the name LS_WINDOW_LIBRARY_SYMBOL. */

@@ -1,4 +1,4 @@
-/* The functions of window.h and loudspeaker.h for a program that loads them when it
+/* The functions of window.h for a program that loads them when it
  * opens its window: the others are for who has one. */
 #include "lockstep/client/window/window_library.h"
 #include "lockstep/common/system/file.h"

@@ -165,7 +165,6 @@ ADAPTERS = {
     "sodium.h": ("common/base/cipher.c", "tests/lab/virtual/sealed_network.c"),
     "zstd.h": ("common/compress/compress.c", "common/compress/compress_encoder_none.c"),
     "SDL2/*": ("client/window/font_file_none.c", "client/window/font_writer.c",
-               "client/window/loudspeaker.c",
                "client/window/window.c"),
     "fontconfig/*": ("client/window/font_file.c",),
     # Of whoever is given the installed header alone.

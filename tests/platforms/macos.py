@@ -45,7 +45,7 @@ WITHOUT = tuple(f"{folder}/{name}" for folder, names in {
     "server/control": ("http_daemon.c", "http_listener.c", "tls_files.c"),
     "server/directory": ("directory_http.c",),
     "server/door": ("door_program.c", "page_code.c", "rtc_seal.c", "rtc_stream.c"),
-    "client/window": ("font_file.c", "font_writer.c", "loudspeaker.c", "window.c"),
+    "client/window": ("font_file.c", "font_writer.c", "window.c"),
 }.items() for name in names)
 
 

@@ -1,4 +1,4 @@
-#include "lockstep/client/program/finder.h"
+#include "lockstep/client/program/client.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/secret.h"
