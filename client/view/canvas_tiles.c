@@ -1,6 +1,5 @@
 #include "lockstep/client/view/canvas_tiles.h"
 
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/language.h"
 
 #include <string.h>

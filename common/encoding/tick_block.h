@@ -53,7 +53,7 @@ void ls_tick_block_start(ls_tick_block_writer *writer, uint8_t *bytes, size_t ca
 bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *inputs,
                        uint64_t state_hash);
 
-/* Completes the block: returns its size. `chain` is the tick chain (tick_chain.h) behind its last
+/* Completes the block: returns its size. `chain` is the tick chain (state_hash.h) behind its last
  * tick. One tick or more has been added. */
 size_t ls_tick_block_finish(ls_tick_block_writer *writer, uint64_t chain);
 

@@ -430,7 +430,7 @@ ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
 /* The state hash of state `tick`; false when that was not hashed or is not held. */
 bool ls_match_hash_of_tick(const ls_match *match, ls_tick tick, uint64_t *state_hash);
 
-/* The tick chain (common/simulation/tick_chain.h) before `tick`, which is one of the newest
+/* The tick chain (common/simulation/state_hash.h) before `tick`, which is one of the newest
  * LS_WINDOW_TICKS, counting from ls_match_tick. */
 uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
 
