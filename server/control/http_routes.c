@@ -4,7 +4,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/json.h"
 #include "lockstep/common/system/system_clock.h"
-#include "lockstep/server/control/http_daemon.h"
+#include "lockstep/server/control/http_guard.h"
 #include "lockstep/server/service/ban_list.h"
 #include "lockstep/server/service/room_register.h"
 #include "lockstep/server/service/room_settings.h"

@@ -1,6 +1,6 @@
 #include "lockstep/server/door/web_request.h"
 
-#include "lockstep/server/control/http_daemon.h"
+#include "lockstep/server/control/http_guard.h"
 
 #include <stddef.h>
 #include <stdio.h>
