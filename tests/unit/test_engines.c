@@ -12,6 +12,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#if defined(LS_TEST_BOX2D) || defined(LS_TEST_CHIPMUNK)
+static void play_any_bytes(sim_fixture *a, sim_fixture *b, int ticks)
+{
+    ls_rng rng = ls_rng_make(3, 1);
+    for (int i = 0; i < ticks; i++) {
+        for (uint32_t slot = 0; slot < a->config.players; slot++) {
+            uint8_t byte = (uint8_t)ls_rng_next(&rng);
+            a->slots[slot].events = ls_rng_below(&rng, 16) < 4 ? ls_rng_below(&rng, 4) : 0;
+            b->slots[slot].events = a->slots[slot].events;
+            sim_set_input(a, slot, &byte, byte % 2);
+            sim_set_input(b, slot, &byte, byte % 2);
+        }
+        sim_step(a, 1);
+        sim_step(b, 1);
+        cr_assert_eq(ls_sim_instance_hash(a->instance), ls_sim_instance_hash(b->instance));
+    }
+}
+#endif
+
 /* ==== box2d ==== */
 
 /* The plug-in over Box2D: a state that only its engine knows, and row T7's picture of it. */
@@ -67,21 +86,7 @@ Test(box2d, the_same_inputs_give_the_same_hashes_and_others_do_not)
 
 Test(box2d, any_bytes_and_events_are_played_the_same_way_twice)
 {
-    sim_fixture *a = open_box2d();
-    sim_fixture *b = open_box2d();
-    ls_rng rng = ls_rng_make(3, 1);
-    for (int i = 0; i < 400; i++) {
-        for (uint32_t slot = 0; slot < a->config.players; slot++) {
-            uint8_t byte = (uint8_t)ls_rng_next(&rng);
-            a->slots[slot].events = ls_rng_below(&rng, 16) < 4 ? ls_rng_below(&rng, 4) : 0;
-            b->slots[slot].events = a->slots[slot].events;
-            sim_set_input(a, slot, &byte, byte % 2);
-            sim_set_input(b, slot, &byte, byte % 2);
-        }
-        sim_step(a, 1);
-        sim_step(b, 1);
-        cr_assert_eq(ls_sim_instance_hash(a->instance), ls_sim_instance_hash(b->instance));
-    }
+    play_any_bytes(open_box2d(), open_box2d(), 400);
 }
 
 /* ---- row T7 ---- */
@@ -293,21 +298,7 @@ Test(chipmunk, bots_cross_the_bridge)
 
 Test(chipmunk, any_bytes_and_events_are_played_the_same_way_twice)
 {
-    sim_fixture *a = open_chipmunk("rows=2");
-    sim_fixture *b = open_chipmunk("rows=2");
-    ls_rng rng = ls_rng_make(3, 1);
-    for (int i = 0; i < 300; i++) {
-        for (uint32_t slot = 0; slot < a->config.players; slot++) {
-            uint8_t byte = (uint8_t)ls_rng_next(&rng);
-            a->slots[slot].events = ls_rng_below(&rng, 16) < 4 ? ls_rng_below(&rng, 4) : 0;
-            b->slots[slot].events = a->slots[slot].events;
-            sim_set_input(a, slot, &byte, byte % 2);
-            sim_set_input(b, slot, &byte, byte % 2);
-        }
-        sim_step(a, 1);
-        sim_step(b, 1);
-        cr_assert_eq(hash_of(a), hash_of(b));
-    }
+    play_any_bytes(open_chipmunk("rows=2"), open_chipmunk("rows=2"), 300);
 }
 
 /* A save comes from another machine. Some bytes make numbers that are none, some make ids of
